@@ -132,8 +132,10 @@ int consumers_wait(const Settings& settings, const ConsumersFlags& flags) {
     }
     const feed::Consumer& consumer = found.front();
     if (consumer.role == "live" && !consumer.lanes.empty()) {
-      std::int64_t reached = consumer.lanes.front().pos;
-      for (const feed::ConsumerLane& lane : consumer.lanes) reached = std::min(reached, lane.pos);
+      std::int64_t reached = consumer.lanes.front().done_pos;
+      for (const feed::ConsumerLane& lane : consumer.lanes) {
+        reached = std::min(reached, lane.done_pos);
+      }
       if (reached >= position) {
         fmt::print("{} has reached position {}\n", flags.name, reached);
         return kSuccess;

@@ -45,6 +45,8 @@ struct ChangeEvent {
   std::string record;
   /// A later change has replaced the record.
   bool is_superseded = false;
+  /// False: nobody wanted the record when the change was read, so `record` is empty.
+  bool is_read = true;
 
   // Of an account and a handle.
   std::optional<bool> active;

@@ -55,6 +55,7 @@ ChangeReader::ChangeReader(Options options, FeedMetrics& metrics)
                .session_name = "skua serve",
                .component = "feed",
                .failure = "no changes are read",
+               .retries_defects = true,
                .on_defect = options_.on_defect},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 return round(session, stop);
@@ -97,7 +98,7 @@ milliseconds ChangeReader::round(store::LazySession& session, const std::stop_to
     fail_all({410, "TimelineChanged", "another database, or an older state of it, answers now"});
     timeline_ = 0;
     return milliseconds(0);
-  } catch (const store::ServerError&) {
+  } catch (const store::SqlError&) {
     fail_open_requests();
     throw;
   }
@@ -133,12 +134,16 @@ bool ChangeReader::read_recent(store::Session& session, const LogState& state) {
   const auto [end, time_us] = recent_.with(
       [](const RecentChanges& recent) { return std::pair(recent.end(), recent.time_us()); });
   if (end >= state.end) return false;
-  auto page = read_page(session, timeline_, end, time_us, {}, options_.page);
+  const auto readers = clients();
+  const auto is_wanted = [&](const ChangeEvent& event) {
+    return std::ranges::any_of(readers, [&](const auto& client) { return client->wants(event); });
+  };
+  auto page = read_page(session, timeline_, end, time_us, {}, options_.page, {}, is_wanted);
   // The retention has passed the reader: the clients get their own answer.
   recent_.with([&](RecentChanges& recent) {
     page ? recent.append(*std::move(page)) : recent.restart(state.end);
   });
-  for (const auto& client : clients()) client->more();
+  for (const auto& client : readers) client->more();
   return true;
 }
 
@@ -153,6 +158,11 @@ void ChangeReader::read_older_pages(store::Session& session, const std::stop_tok
         auto page = read_page(session, timeline_, request.from, request.time_us, *request.filter,
                               options_.page);
         page ? client->take(*std::move(page)) : client->fail(too_old(read_log_state(session)));
+      } catch (const store::DataError& error) {
+        // Other clients continue.
+        logger("feed")->error("the changes from position {} cannot be read: {}", request.from,
+                              error.what());
+        client->fail({500, "InternalError", "the changes cannot be read"});
       } catch (...) {
         waiting_.with([&](Waiting& waiting) {
           waiting.older.insert(waiting.older.begin(), requests.begin(), requests.end());

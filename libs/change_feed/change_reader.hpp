@@ -57,6 +57,8 @@ class FeedClient {
  public:
   virtual ~FeedClient() = default;
   virtual StreamForm form() const = 0;
+  /// Whether it needs the record of a change.
+  virtual bool wants(const ChangeEvent& event) const = 0;
   /// The position of the first change that it has not looked at.
   virtual std::int64_t next_position() const = 0;
   /// There are more recent changes.
@@ -68,8 +70,9 @@ class FeedClient {
 };
 
 /// Reads the change log for all clients, on a thread and a session of its own. While there are
-/// clients it reads each change once and keeps the recent ones. It looks at the end of the log
-/// every `busy_pause` to `idle_pause`. A client that lags gets older changes page by page; all such
+/// clients it reads each change once and keeps the recent ones, with the records that a client
+/// wants. It looks at the end of the log every `busy_pause` to `idle_pause`. A client that lags, or
+/// whose filter was not known when a change was read, gets older changes page by page; all such
 /// clients take turns. Functions may be called by any thread, after `start`.
 class ChangeReader {
  public:

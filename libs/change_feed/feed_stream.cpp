@@ -19,6 +19,7 @@ FeedStream::FeedStream(ChangeReader& reader, StreamForm form, const Opened& open
       since_us_(opened.since_us),
       filter_(std::move(filter)),
       next_(opened.next) {
+  received_.with([&](Received& received) { received.filter = filter_; });
   metrics().streams.at(static_cast<std::size_t>(form_)) += 1;
 }
 
@@ -32,6 +33,7 @@ void FeedStream::connect(std::function<void()> wake) {
 
 void FeedStream::set_filter(std::shared_ptr<const ChangeFilter> filter) {
   filter_ = std::move(filter);
+  received_.with([&](Received& received) { received.filter = filter_; });
   page_.reset();
   ignores_page_ = has_asked_;
 }
@@ -40,6 +42,10 @@ http_server::StreamEnd FeedStream::refused(const char* error, std::string messag
                                            std::uint16_t code) {
   count_error(metrics(), error);
   return {error, std::move(message), code};
+}
+
+bool FeedStream::wants(const ChangeEvent& event) const {
+  return received_.with([](const Received& received) { return received.filter; })->passes(event);
 }
 
 void FeedStream::wake() {
@@ -98,12 +104,15 @@ bool FeedStream::add_messages(http_server::MessageBatch& batch, std::size_t max_
   }
   const auto recent = reader_.recent(next_, kRecentChanges);
   if (recent.is_older) {
-    has_asked_ = true;
-    reader_.read_older(weak_from_this(), next_, time_us_, filter_);
+    ask_for_older();
     return false;
   }
   for (const auto& event : recent.events) {
     if (bytes >= max_bytes) return true;
+    if (!event->is_read && filter_->passes(*event)) {
+      ask_for_older();
+      return false;
+    }
     next_ = event->pos + 1;
     add_message(*event, batch, bytes);
   }
@@ -111,6 +120,11 @@ bool FeedStream::add_messages(http_server::MessageBatch& batch, std::size_t max_
   // The server has other clients too.
   wake();
   return false;
+}
+
+void FeedStream::ask_for_older() {
+  has_asked_ = true;
+  reader_.read_older(weak_from_this(), next_, time_us_, filter_);
 }
 
 void FeedStream::add_message(const ChangeEvent& event, http_server::MessageBatch& batch,

@@ -32,6 +32,7 @@ class FeedStream : public http_server::MessageSource,
   http_server::MessageBatch next(std::size_t max_bytes) final;
 
   StreamForm form() const final { return form_; }
+  bool wants(const ChangeEvent& event) const final;
   std::int64_t next_position() const final { return next_; }
   void more() final;
   void take(ChangePage page) final;
@@ -58,12 +59,16 @@ class FeedStream : public http_server::MessageSource,
  private:
   struct Received {
     std::function<void()> wake;
+    /// The filter, for the reader's thread.
+    std::shared_ptr<const ChangeFilter> filter;
     std::optional<ChangePage> page;
     std::optional<FeedError> error;
   };
 
   /// Appends messages of the changes from a position on. False: there are none now.
   bool add_messages(http_server::MessageBatch& batch, std::size_t max_bytes, std::size_t& bytes);
+  /// For a page from `next_` on.
+  void ask_for_older();
   void add_message(const ChangeEvent& event, http_server::MessageBatch& batch, std::size_t& bytes);
 
   FeedMetrics& metrics() { return reader_.metrics(); }

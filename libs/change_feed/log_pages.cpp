@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <utility>
 
 #include "atproto/cid.hpp"
@@ -84,6 +85,10 @@ const Statement kRecords{
     "FROM (SELECT t.place, t.cid, t.text, sum(octet_length(t.text)) OVER (ORDER BY t.place) AS "
     "total FROM (SELECT j.place, j.cid, j.record::text AS text "
     "FROM bsky.record_json($1::int4[], $2::int4[], $3::int8[]) AS j) AS t) AS r ORDER BY 1"};
+
+/// The records of the first statement of a page, and how many times more the next one may have.
+constexpr std::size_t kFirstRecords = 8;
+constexpr std::size_t kMoreRecords = 4;
 
 /// A change while its page is made.
 struct Draft {
@@ -171,31 +176,56 @@ void add_labels(store::Session& session, const Params& range, const std::vector<
   }
 }
 
-/// Returns the position of the first change whose record exceeds the limit; nothing: none does.
-std::optional<std::int64_t> add_records(store::Session& session, const std::vector<Draft>& drafts,
-                                        std::size_t max_bytes) {
-  std::vector<ChangeEvent*> events;
+/// Reads the records of some changes. Returns the position of the first one that exceeds the limit;
+/// nothing: none does. `bytes`: of the records that were read.
+std::optional<std::int64_t> add_records_of(store::Session& session,
+                                           std::span<const Draft* const> drafts,
+                                           std::size_t max_bytes, std::size_t& bytes) {
   Array actors(Array::Type::int4);
   Array collections(Array::Type::int4);
   Array rkeys(Array::Type::int8);
-  for (const auto& draft : drafts) {
-    if (draft.event->kind != "record" || draft.event->op == "delete") continue;
-    events.push_back(draft.event.get());
-    actors.int4(draft.actor_id);
-    collections.int4(draft.collection_id);
-    rkeys.int8(draft.rkey);
-    draft.event->is_superseded = true;
+  for (const Draft* draft : drafts) {
+    actors.int4(draft->actor_id);
+    collections.int4(draft->collection_id);
+    rkeys.int8(draft->rkey);
+    draft->event->is_superseded = true;
   }
-  if (events.empty()) return std::nullopt;
   Params params;
   params.array(actors).array(collections).array(rkeys).int8(static_cast<std::int64_t>(max_bytes));
   const Rows rows = session.execute(kRecords, params);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto& event = *events.at(static_cast<std::size_t>(rows.int4(i, 0)) - 1);
+    auto& event = *drafts[static_cast<std::size_t>(rows.int4(i, 0)) - 1]->event;
     if (rows.is_null(i, 2)) return event.pos;
+    bytes += rows.text(i, 2).size();
     if (cid_at(rows, i, 1) != event.cid) continue;
     event.is_superseded = false;
     event.record = rows.text(i, 2);
+  }
+  return std::nullopt;
+}
+
+/// The server makes the text of all records of a statement, also beyond the limit. A statement
+/// therefore has few records first, and then at most as many as fit if they have the size of those
+/// before. An account with records of a megabyte costs a few times their size.
+std::optional<std::int64_t> add_records(store::Session& session, const std::vector<Draft>& drafts,
+                                        std::size_t max_bytes) {
+  std::vector<const Draft*> wanted;
+  for (const auto& draft : drafts) {
+    const ChangeEvent& event = *draft.event;
+    if (event.kind == "record" && event.op != "delete" && event.is_read) wanted.push_back(&draft);
+  }
+  std::span<const Draft* const> rest = wanted;
+  std::size_t bytes = 0;
+  std::size_t count = kFirstRecords;
+  while (!rest.empty()) {
+    // The first record of a page may be larger.
+    if (bytes >= max_bytes && bytes > 0) return rest.front()->event->pos;
+    const auto part = rest.first(std::min(count, rest.size()));
+    if (const auto cut = add_records_of(session, part, max_bytes - bytes, bytes)) return cut;
+    rest = rest.subspan(part.size());
+    const std::size_t read = wanted.size() - rest.size();
+    const std::size_t fitting = (max_bytes - std::min(bytes, max_bytes)) * read / (bytes + 1) + 1;
+    count = std::min(part.size() * kMoreRecords, fitting);
   }
   return std::nullopt;
 }
@@ -235,7 +265,7 @@ std::int64_t position_at(store::Session& session, const LogState& state, Timesta
 std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,
                                     const ChangeFilter& filter, const PageLimits& limits,
-                                    const PageAccounts& accounts) {
+                                    const PageAccounts& accounts, const ReadsRecord& reads_record) {
   Params range;
   range.int8(from).int8(from + static_cast<std::int64_t>(limits.changes));
   const Rows rows = session.execute(kChanges, range);
@@ -255,6 +285,7 @@ std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeli
     page.time_us = std::max(draft.event->at.time_since_epoch().count(), page.time_us + 1);
     draft.event->timeline = timeline;
     draft.event->time_us = page.time_us;
+    draft.event->is_read = !reads_record || reads_record(*draft.event);
     page.next = draft.event->pos + 1;
     if (passes) drafts.push_back(std::move(draft));
   }

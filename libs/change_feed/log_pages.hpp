@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -66,10 +67,14 @@ struct ChangePage {
 
 /// The changes from a position on that pass the filter, with the records as they are now.
 /// `time_us`: of the change before. Nothing: the changes at this position are no longer kept. At
-/// the end of the log the page is empty.
+/// the end of the log the page is empty. The cost follows from the records that the page has: of
+/// those that do not fit, few are read. `reads_record`: the changes whose record is read
+/// (ChangeEvent::is_read); null: all.
+using ReadsRecord = std::function<bool(const ChangeEvent&)>;
 std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,
                                     const ChangeFilter& filter, const PageLimits& limits,
-                                    const PageAccounts& accounts = {});
+                                    const PageAccounts& accounts = {},
+                                    const ReadsRecord& reads_record = nullptr);
 
 }  // namespace skua::change_feed

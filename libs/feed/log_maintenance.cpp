@@ -122,6 +122,7 @@ LogMaintenance::LogMaintenance(Options options)
                .session_name = store::process_name("skua change log"),
                .component = "feed",
                .failure = "the change log is not maintained",
+               .retries_defects = true,
                .on_defect = std::move(options.on_defect)},
               [this, interval = options.interval](store::LazySession& session,
                                                   const std::stop_token& /*stop*/) {

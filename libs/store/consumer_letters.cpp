@@ -1,6 +1,7 @@
 #include "store/consumer_letters.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -17,8 +18,10 @@ const Statement kWriteOne{
     " AS is_known), "
     "fitting AS (SELECT g.did FROM given AS g WHERE g.is_known "
     "OR (pg_total_relation_size('skua.dead_letter') < $16::int8 / 2 "
-    "AND (SELECT count(*) FROM (SELECT FROM skua.dead_letter AS d WHERE d.did = g.did "
-    "LIMIT $15::int8) AS present) < $15::int8)) "
+    "AND (SELECT count(*) < $15::int8 AND coalesce(sum(coalesce(octet_length(p.payload), 0) + "
+    "octet_length(p.error)), 0) + coalesce(octet_length($10::bytea), 0) + octet_length($12) <= "
+    "$17::int8 FROM (SELECT d.payload, d.error FROM skua.dead_letter AS d WHERE d.did = g.did AND "
+    "d.consumer = $1 AND d.finished_at IS NULL LIMIT $15::int8) AS p))) "
     "INSERT INTO skua.dead_letter AS t (consumer, key, lane, timeline, pos, operation, actor_id, "
     "collection_id, rkey, payload, payload_bytes, error, sqlstate, did, created_at, last_at) "
     "SELECT $1, $2, $3::int4, $4::int4, $5::int8, $6, $7::int4, $8::int4, $9::int8, $10::bytea, "
@@ -50,7 +53,8 @@ std::string consumer_letter_key(std::int32_t timeline, std::int64_t position) {
 }
 
 std::optional<std::int64_t> write_consumer_letter(Session& session, const ConsumerLetter& letter,
-                                                  Timestamp now, const DeadLetterLimits& limits) {
+                                                  Timestamp now,
+                                                  const ConsumerLetterLimits& limits) {
   const ByteView payload = letter.payload;
   Params params;
   params.text(letter.consumer).text(consumer_letter_key(letter.timeline, letter.position));
@@ -62,13 +66,14 @@ std::optional<std::int64_t> write_consumer_letter(Session& session, const Consum
     params.bytea(payload.first(std::min(payload.size(), limits.payload_bytes)));
     params.int4(static_cast<std::int32_t>(payload.size()));
   }
-  params.text(escaped(letter.error));
+  params.text(escaped(std::string_view(letter.error).substr(0, limits.error_bytes)));
   if (letter.sqlstate.empty()) {
     params.null();
   } else {
     params.text(letter.sqlstate);
   }
   params.timestamp(now).int8(limits.per_account).int8(limits.table_bytes);
+  params.int8(limits.account_bytes);
   const Rows written = session.execute(kWriteOne, params);
   if (!written.empty()) return written.int8(0, 0);
   count_letters_left_out(1, letter.consumer + " " +

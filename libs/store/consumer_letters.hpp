@@ -44,17 +44,33 @@ struct ConsumerLetter {
   std::string sqlstate;
 };
 
+/// An account has a share of the letters of each consumer: one whose changes always fail does not
+/// use up the letters of other accounts, and its letters of one consumer do not displace those of
+/// another.
+struct ConsumerLetterLimits {
+  /// The size of one payload. The rest is cut off.
+  std::size_t payload_bytes = std::size_t{1} << 20;
+  /// The size of one error, which may be the answer of a receiver. The rest is cut off.
+  std::size_t error_bytes = 2'000;
+  /// Unfinished letters of one account and consumer; letters without an account count as one
+  /// account.
+  std::int64_t per_account = 100;
+  /// The size of their payloads and errors.
+  std::int64_t account_bytes = std::int64_t{1} << 20;
+  /// The size of the table with its indexes and payloads.
+  std::int64_t table_bytes = std::int64_t{1} << 30;
+};
+
 /// `skua.dead_letter.key` of a consumer's letter: unique for timeline and position.
 std::string consumer_letter_key(std::int32_t timeline, std::int64_t position);
 
 /// Writes a letter. If the consumer has a letter of this position, its attempts increase and it is
-/// dead again, because the consumer failed again. The letter counts among those of its account.
-/// Letters of consumers use at most half of the table, so that a consumer that fails always does
-/// not displace the letters of the indexer. Returns its number. Nothing: the letter is beyond the
-/// limits; it is counted and logged.
+/// dead again, because the consumer failed again. Letters of consumers use at most half of the
+/// table, so that a consumer that fails always does not displace the letters of the indexer.
+/// Returns its number. Nothing: the letter is beyond the limits; it is counted and logged.
 std::optional<std::int64_t> write_consumer_letter(Session& session, const ConsumerLetter& letter,
                                                   Timestamp now,
-                                                  const DeadLetterLimits& limits = {});
+                                                  const ConsumerLetterLimits& limits = {});
 
 /// A requested letter.
 struct RequestedLetter {

@@ -32,21 +32,28 @@ void SessionThread::stop() {
   thread_.join();
 }
 
+bool SessionThread::is_retried(const SqlError& error) const {
+  return options_.retries_defects || dynamic_cast<const ServerError*>(&error) != nullptr;
+}
+
 void SessionThread::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     bool failed = false;
     std::chrono::milliseconds pause{};
     try {
       pause = round_(session_, stop);
-    } catch (const ServerError& error) {
-      failed = true;
-      pause = options_.retry_pause;
-      session_.reset();
-      log_retry(options_.component, options_.failure, error);
     } catch (const std::exception& error) {
-      // One of our statements is wrong, or memory ran out: continuing would hide it.
-      if (!options_.on_defect) throw;
-      return options_.on_defect(error.what());
+      const auto* const sql_error = dynamic_cast<const SqlError*>(&error);
+      if (sql_error != nullptr && is_retried(*sql_error)) {
+        failed = true;
+        pause = options_.retry_pause;
+        session_.reset();
+        log_retry(options_.component, options_.failure, *sql_error);
+      } else {
+        // One of our statements is wrong, or memory ran out: continuing would hide it.
+        if (!options_.on_defect) throw;
+        return options_.on_defect(error.what());
+      }
     }
     std::unique_lock lock(mutex_);
     // After a failure a notification does not shorten the pause.

@@ -15,7 +15,7 @@ namespace skua::store {
 
 /// Repeats a task on a thread with a database session of its own. After a failure of the server it
 /// closes the session, logs the failure and repeats the task later; any other exception ends the
-/// thread.
+/// thread, unless `retries_defects` is set.
 class SessionThread {
  public:
   struct Options {
@@ -30,6 +30,9 @@ class SessionThread {
     std::string failure = {};
     /// The pause between a failure and the next round.
     std::chrono::milliseconds retry_pause{1'000};
+    /// Whether a wrong statement, a missing right and wrong data are retried too. For work beside
+    /// the indexer, which goes on without it.
+    bool retries_defects = false;
     /// Whether the owner continues to use the session after the thread has ended. Otherwise the
     /// thread closes it.
     bool keeps_session = false;
@@ -63,6 +66,7 @@ class SessionThread {
   LazySession& session() { return session_; }
 
  private:
+  bool is_retried(const SqlError& error) const;
   void run(const std::stop_token& stop);
 
   const Options options_;

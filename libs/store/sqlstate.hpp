@@ -20,6 +20,8 @@ inline constexpr std::string_view kDiskFull = "53100";
 inline constexpr std::string_view kTooManyConnections = "53300";
 /// serialization_failure: a row changed after the snapshot of the transaction.
 inline constexpr std::string_view kSerializationFailure = "40001";
+/// query_canceled: by a session, or after `statement_timeout`.
+inline constexpr std::string_view kQueryCanceled = "57014";
 /// lock_not_available: a lock was not free within `lock_timeout`.
 inline constexpr std::string_view kLockNotAvailable = "55P03";
 

@@ -170,6 +170,24 @@ TEST_F(FeedServerTest, the_filter_selects) {
   EXPECT_EQ(positions(*accounts, "1-6"), "1-4 1-6 ");
 }
 
+/// The records of recent changes that no client wanted were not read.
+TEST_F(FeedServerTest, a_client_that_wants_more_than_those_before_it_gets_everything) {
+  serve();
+  const auto few = events("/changes?did=did:plc:1");
+  for (int i = 0; i < 6; ++i) {
+    store_like(i, 1, i % 2 + 1);
+    append({like(i, 1, i % 2 + 1)});
+  }
+  EXPECT_EQ(positions(*few, "1-5"), "1-1 1-3 1-5 ");
+  const auto all = events("/changes?cursor=1-0");
+  EXPECT_EQ(positions(*all, "1-6"), "1-1 1-2 1-3 1-4 1-5 1-6 ");
+  ASSERT_TRUE(all->read_until("\n\n"));
+  EXPECT_EQ(values_after(all->text(), R"("record":{)", "}").size(), 6U) << all->text();
+  const auto others = events("/changes?cursor=1-0&did=did:plc:2", kWebsocket);
+  EXPECT_TRUE(others->read_until("{\"pos\":\"1-6\",\"time\"")) << others->text();
+  EXPECT_THAT(others->text(), Not(HasSubstr("{\"pos\":\"1-5\",\"time\"")));
+}
+
 TEST_F(FeedServerTest, heartbeats_advance_while_a_filter_passes_nothing) {
   serve({}, {.heartbeat = 20ms});
   const auto nothing = events("/changes?did=did:plc:9");

@@ -160,6 +160,80 @@ TEST_F(LogPagesTest, the_records_of_a_page_have_a_limit) {
   EXPECT_EQ(rest->events.at(0)->time_us, whole.events.at(2)->time_us);
 }
 
+/// Counts the records whose text the server makes.
+class LargeRecordsTest : public LogPagesTest {
+ protected:
+  void SetUp() override {
+    LogPagesTest::SetUp();
+    session().run(
+        "CREATE SEQUENCE made; CREATE OR REPLACE FUNCTION bsky.record_json(t bsky.likes) RETURNS "
+        "jsonb LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('made'); RETURN "
+        "jsonb_build_object('a', repeat('x', CASE WHEN t.actor_id = 2 THEN 900000 ELSE 100 END)); "
+        "END $$");
+  }
+  std::int64_t made() {
+    return session()
+        .run("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM made")
+        .int8(0, 0);
+  }
+  /// Reads pages to the end of the log, and returns how many.
+  int read_all(const ChangeFilter& filter = {}) {
+    int pages = 0;
+    for (std::int64_t at = 1; at < read_log_state(session()).end; ++pages) {
+      const auto found = page(at, filter);
+      std::size_t bytes = 0;
+      for (const auto& event : found.events) bytes += event->record.size();
+      EXPECT_LE(bytes, 2'000'000U);
+      at = found.next;
+    }
+    return pages;
+  }
+  void add(std::int64_t rkey, std::int32_t actor_id) {
+    store_like(rkey, 1, actor_id);
+    append({like(rkey, 1, actor_id)});
+  }
+};
+
+TEST_F(LargeRecordsTest, the_text_of_a_record_is_made_a_few_times_at_most) {
+  for (int i = 0; i < 60; ++i) add(i, 2);
+  read_all();
+  EXPECT_LE(made(), 60 * 5) << "and not a whole page for each page";
+}
+
+/// Small records suggest that many fit.
+TEST_F(LargeRecordsTest, small_records_before_large_ones_change_nothing) {
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 20; ++i) add(round * 100 + i, 1);
+    for (int i = 0; i < 40; ++i) add(round * 100 + i, 2);
+  }
+  read_all();
+  EXPECT_LE(made(), 3 * (20 + 40 * 7));
+}
+
+TEST_F(LargeRecordsTest, a_page_of_small_records_needs_one_page) {
+  for (int i = 0; i < 300; ++i) add(i, 1);
+  EXPECT_EQ(read_all(), 1);
+  EXPECT_EQ(made(), 300);
+}
+
+TEST_F(LargeRecordsTest, records_that_do_not_pass_the_filter_are_not_made) {
+  for (int i = 0; i < 60; ++i) add(i, i % 10 == 0 ? 1 : 2);
+  EXPECT_EQ(read_all({.dids = {"did:plc:1"}}), 1);
+  EXPECT_EQ(made(), 6);
+}
+
+TEST_F(LargeRecordsTest, records_that_no_client_wants_are_not_made) {
+  for (int i = 0; i < 20; ++i) add(i, i % 10 == 0 ? 1 : 2);
+  const auto found = read_page(session(), 1, 1, 0, {}, {}, {},
+                               [](const ChangeEvent& event) { return event.did == "did:plc:1"; });
+  ASSERT_EQ(found->events.size(), 20U) << "the changes are there";
+  EXPECT_EQ(made(), 2);
+  EXPECT_TRUE(found->events[0]->is_read);
+  EXPECT_NE(found->events[0]->record, "");
+  EXPECT_FALSE(found->events[1]->is_read);
+  EXPECT_FALSE(found->events[1]->is_superseded);
+}
+
 TEST_F(LogPagesTest, times_grow_from_change_to_change) {
   append({like(0), like(1)});
   append({like(2)});

@@ -426,13 +426,195 @@ TEST_F(PostRulesTest, a_large_thread_does_not_delay_other_posts) {
       << "a check does the work that waits";
   EXPECT_EQ(broken_rules(), "0") << "and rolls it back";
   EXPECT_EQ(step(), StepResult::Worked);
-  EXPECT_EQ(broken_rules(), "2001") << "a part of the large thread, and the new reply";
+  EXPECT_EQ(broken_rules(), "1") << "the new reply";
+  EXPECT_EQ(step(), StepResult::Worked);
+  EXPECT_EQ(broken_rules(), "2001") << "a part of the large thread";
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(broken_rules(), "4501");
   // What it has appended to the log concerns it no more.
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(step(), StepResult::Idle);
+}
+
+/// Accounts take turns in the queue. The projection is not done before the queue is empty.
+class PostRulesQueueTest : public PostRulesTest {
+ protected:
+  /// Posts of the account, each with a reply of the account 9.
+  void add_threads(int account, int count) {
+    put(account, kPost, 1, post());
+    session().run(fmt::format(
+        "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid) SELECT p.actor_id, g, 1, "
+        "now(), '' FROM bsky.posts AS p, generate_series(1, {0}) AS g WHERE p.actor_id = "
+        "bsky.actor_id('{1}'); INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, "
+        "parent_actor, parent_rkey, root_actor, root_rkey) SELECT 900, p.actor_id * 100000 + "
+        "p.rkey, 1, now(), '', p.actor_id, p.rkey, p.actor_id, p.rkey FROM bsky.posts AS p WHERE "
+        "p.actor_id = bsky.actor_id('{1}') AND p.rkey <= {0}",
+        count, did(account)));
+  }
+  /// The account adds a gate, which allows nobody, to each of these threads.
+  void add_gates(int account, int count) {
+    session().run(fmt::format(
+        "INSERT INTO bsky.threadgates (actor_id, rkey, rev, indexed_at, cid, post_actor, "
+        "post_rkey, is_restricted, allow_mentioned, allow_followers, allow_following) SELECT "
+        "bsky.actor_id('{1}'), g, 1, now(), '', bsky.actor_id('{1}'), g, true, false, false, false "
+        "FROM generate_series(1, {0}) AS g ON CONFLICT (actor_id, rkey) DO NOTHING; SELECT "
+        "skua.append_changes(array_agg(1::int2), array_agg(1::int2), "
+        "array_agg(bsky.actor_id('{1}')), array_agg(4), array_agg(g::int8), array_agg(1::int8), "
+        "array_agg(''::bytea), NULL, '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}') FROM "
+        "generate_series(1, {0}) AS g",
+        count, did(account)));
+  }
+  std::string broken_of(int account) {
+    return value(
+        "SELECT count(*) FROM bsky.post_rules WHERE violates_threadgate AND root_actor = "
+        "bsky.actor_id('" +
+        did(account) + "')");
+  }
+  void add_rules() {
+    add_consumer(session(),
+                 {.name = "post_rules", .overrides = R"({"pause_ms": 3600000, "batch": 10000})"});
+    test::maintain_projections(session());
+    session().run("UPDATE skua.consumer_lanes SET served_at = '2020-01-01'");
+  }
+  /// Without `ignores_pause`: only work that waits is due before the pause ends.
+  StepResult step() { return fold_step(session(), metrics_); }
+  std::string progress() {
+    return value(
+        "SELECT behind || ' ' || (lag > interval '0') FROM "
+        "skua.consumer_progress('post_rules')");
+  }
+  ConsumerMetrics metrics_;
+};
+
+TEST_F(PostRulesQueueTest, an_account_with_thousands_of_gates_delays_no_other_account) {
+  add_threads(1, 3'000);
+  add_threads(2, 1);
+  add_threads(3, 1);
+  add_rules();
+  add_gates(1, 3'000);
+  add_gates(2, 1);
+  add_gates(3, 1);
+  step();
+  EXPECT_EQ(broken_of(2), "0");
+  step();
+  EXPECT_EQ(broken_of(2), "1") << "in the first part of the work";
+  EXPECT_EQ(broken_of(3), "1");
+  const int before = std::stoi(broken_of(1));
+  EXPECT_GE(before, 30) << "many keys in a part";
+  EXPECT_LT(before, 1'000) << "and not all";
+  // It changes them again: what waits is not done twice, and others still have their turn.
+  add_gates(1, 3'000);
+  session().run("DELETE FROM bsky.threadgates WHERE actor_id = bsky.actor_id('" + did(2) + "')");
+  session().run("UPDATE skua.consumer_lanes SET served_at = '2020-01-01'");
+  add_gates(2, 1);
+  step();
+  session().run("DELETE FROM bsky.threadgates WHERE actor_id = bsky.actor_id('" + did(2) + "')");
+  step();
+  EXPECT_EQ(broken_of(2), "0");
+  int steps = 0;
+  while (step() == StepResult::Worked && steps < 200) ++steps;
+  EXPECT_EQ(broken_of(1), "3000");
+  EXPECT_LT(steps, 90);
+}
+
+TEST_F(PostRulesQueueTest, work_that_waits_is_part_of_the_progress) {
+  add_threads(1, 1'500);
+  add_rules();
+  add_gates(1, 1'500);
+  EXPECT_EQ(progress(), "1500 true");
+  step();
+  EXPECT_EQ(progress(), "1500 true") << "the changes were read, their work waits";
+  const auto lane = [&] { return read_consumers(session()).at(0).lanes.at(0); };
+  EXPECT_EQ(lane().pos - lane().done_pos, 1'500);
+  EXPECT_EQ(read_consumers(session()).at(0).behind, 1'500);
+  session().run("UPDATE skua.change_log SET at = now() - interval '2 minutes'");
+  EXPECT_EQ(value("SELECT bsky.is_current('post_rules')"), "f");
+  EXPECT_EQ(step(), StepResult::Worked) << "at once, without the pause";
+  EXPECT_LT(lane().done_pos, lane().pos);
+  while (step() == StepResult::Worked) {
+  }
+  EXPECT_EQ(lane().done_pos, lane().pos);
+  EXPECT_EQ(broken_of(1), "1500");
+  EXPECT_EQ(value("SELECT bsky.is_current('post_rules')"), "t");
+  EXPECT_EQ(check_projection(session(), "post_rules", std::nullopt, metrics_),
+            std::vector<std::string>());
+}
+
+/// Someone else's change of the same key does not wait behind an account with many.
+TEST_F(PostRulesQueueTest, a_key_has_a_turn_for_each_account_that_caused_it) {
+  add_rules();
+  const std::string queue =
+      "skua.post_rules_queue_" + value("SELECT id FROM skua.consumers WHERE role = 'live'");
+  put(1, kPost, 1, post());
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {"followerRule"}));
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  step();
+  session().run("UPDATE skua.consumer_lanes SET served_at = '2020-01-01'");
+  put(2, kFollow, 1, test::made_follow(did(1)));
+  put(1, kFollow, 1, test::made_follow(did(2)));
+  step();
+  EXPECT_EQ(value("SELECT count(DISTINCT account) FROM " + queue), "2");
+}
+
+/// The notifications of the replies follow in parts, and others have theirs at once.
+TEST_F(PostRulesQueueTest, a_changed_gate_of_a_large_thread_delays_no_other_notifications) {
+  put(1, kPost, 1, post());
+  put(2, kPost, 1, post());
+  session().run(
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, created_at, cid, parent_actor, "
+      "parent_rkey, root_actor, root_rkey) SELECT 900, g, 1, now(), now(), '', p.actor_id, p.rkey, "
+      "p.actor_id, p.rkey FROM bsky.posts AS p, generate_series(1, 6000) AS g WHERE p.actor_id = "
+      "bsky.actor_id('" +
+      did(1) + "')");
+  test::add_projections(session(), 10'000);
+  const auto of = [&](int account) {
+    return value("SELECT count(*) FROM bsky.notifications WHERE recipient = bsky.actor_id('" +
+                 did(account) + "')");
+  };
+  EXPECT_EQ(of(1), "6000");
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {}));
+  test::fold_changes(session());
+  EXPECT_EQ(of(1), "0");
+  // The rules of 6,000 posts change again: their changes are in the log.
+  remove(1, kThreadgate, 1);
+  const auto step = [&](const char* name) {
+    return fold_step(session(), metrics_, {.only = name, .ignores_pause = true});
+  };
+  while (step("post_rules") == StepResult::Worked) {
+  }
+  put(3, kPost, 2, reply(uri(2, 1), uri(2, 1)));
+  step("notifications");
+  EXPECT_EQ(of(2), "1") << "the reply is no work of the queue";
+  step("notifications");
+  EXPECT_EQ(of(1), "1000");
+  put(2, kThreadgate, 1, threadgate(uri(2, 1), {}));
+  while (step("post_rules") == StepResult::Worked) {
+  }
+  step("notifications");
+  EXPECT_EQ(of(2), "1") << "the change of the rule is in the queue";
+  step("notifications");
+  EXPECT_EQ(of(2), "0") << "with a turn of its own";
+  EXPECT_LT(std::stoi(of(1)), 6'000);
+  test::fold_changes(session());
+  EXPECT_EQ(of(1), "6000");
+  EXPECT_EQ(check_projection(session(), "notifications", std::nullopt, metrics_),
+            std::vector<std::string>());
+}
+
+/// A post with more mentions than `bsky.posts.mentions` has.
+TEST_F(PostRulesTest, a_mention_behind_many_others_counts) {
+  test::add_projections(session(), 10);
+  json root = mention(did(200));
+  for (int i = 201; i < 240; ++i) root["facets"].push_back(mention(did(i))["facets"][0]);
+  root["facets"].push_back(mention(did(2))["facets"][0]);
+  put(1, kPost, 1, root);
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {"mentionRule"}));
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  put(3, kPost, 3, reply(uri(1, 1), uri(1, 1)));
+  EXPECT_EQ(broken(), "3/3 threadgate");
+  put(1, kPost, 1, mention(did(3)));
+  EXPECT_EQ(broken(), "2/2 threadgate");
 }
 
 class PostRulesModelTest : public PostRulesTest, public testing::WithParamInterface<unsigned> {};

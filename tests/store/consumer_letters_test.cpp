@@ -87,7 +87,7 @@ TEST_F(ConsumerLettersTest, letters_belong_to_the_transaction_of_the_caller) {
 
 TEST_F(ConsumerLettersTest, letters_are_bounded_by_account_and_leave_room_for_the_indexer) {
   const std::uint64_t before = dead_letter_counters().left_out;
-  const DeadLetterLimits few{.per_account = 2};
+  const ConsumerLetterLimits few{.per_account = 2};
   EXPECT_TRUE(write_consumer_letter(session(), letter_at(1), at(1), few));
   EXPECT_TRUE(write_consumer_letter(session(), letter_at(2), at(1), few));
   EXPECT_FALSE(write_consumer_letter(session(), letter_at(3), at(1), few));
@@ -95,17 +95,49 @@ TEST_F(ConsumerLettersTest, letters_are_bounded_by_account_and_leave_room_for_th
   EXPECT_EQ(dead_letter_counters().left_out - before, 1U);
 
   const std::int64_t size = std::stoll(value("SELECT pg_total_relation_size('skua.dead_letter')"));
-  const DeadLetterLimits small{.table_bytes = size + size / 2};
-  EXPECT_FALSE(write_consumer_letter(session(), letter_at(4), at(1), small));
-  EXPECT_EQ(
-      write_dead_letters(session(), {{"indexer", "k", "did:plc:b", {}, "bad", ""}}, at(1), small),
-      1U);
+  EXPECT_FALSE(
+      write_consumer_letter(session(), letter_at(4), at(1), {.table_bytes = size + size / 2}));
+  EXPECT_EQ(write_dead_letters(session(), {{"indexer", "k", "did:plc:b", {}, "bad", ""}}, at(1),
+                               {.table_bytes = size + size / 2}),
+            1U);
   ConsumerLetter large = letter_at(5);
   large.payload.assign(100, 7);
   EXPECT_TRUE(write_consumer_letter(session(), large, at(1), {.payload_bytes = 10}));
   EXPECT_EQ(value("SELECT length(payload) || ' of ' || payload_bytes FROM skua.dead_letter "
                   "WHERE pos = 5"),
             "10 of 100");
+}
+
+TEST_F(ConsumerLettersTest, an_account_has_a_share_of_each_consumer) {
+  session().run(
+      "INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE VALUES (8, "
+      "'did:plc:eight', now())");
+  const ConsumerLetterLimits limits{.per_account = 2, .account_bytes = 1'000};
+  EXPECT_TRUE(write_consumer_letter(session(), letter_at(1), at(1), limits));
+  EXPECT_TRUE(write_consumer_letter(session(), letter_at(2), at(1), limits));
+  EXPECT_FALSE(write_consumer_letter(session(), letter_at(3), at(1), limits));
+  ConsumerLetter other = letter_at(3);
+  other.actor_id = 8;
+  EXPECT_TRUE(write_consumer_letter(session(), other, at(1), limits)) << "another account";
+  ConsumerLetter same = letter_at(3);
+  same.consumer = "archive";
+  EXPECT_TRUE(write_consumer_letter(session(), same, at(1), limits)) << "another consumer";
+  session().run(
+      "UPDATE skua.dead_letter SET status = 'discarded', finished_at = now() WHERE pos = 1");
+  EXPECT_TRUE(write_consumer_letter(session(), letter_at(4), at(1), limits)) << "one is finished";
+}
+
+TEST_F(ConsumerLettersTest, the_bytes_of_an_account_have_a_limit) {
+  const ConsumerLetterLimits limits{.error_bytes = 50, .account_bytes = 1'000};
+  ConsumerLetter large = letter_at(1);
+  large.payload.assign(600, 7);
+  EXPECT_TRUE(write_consumer_letter(session(), large, at(1), limits));
+  large.position = 2;
+  EXPECT_FALSE(write_consumer_letter(session(), large, at(1), limits)) << "too large together";
+  ConsumerLetter verbose = letter_at(3);
+  verbose.error.assign(100'000, 'x');
+  EXPECT_TRUE(write_consumer_letter(session(), verbose, at(1), limits)) << "the error is cut";
+  EXPECT_EQ(value("SELECT length(error) FROM skua.dead_letter WHERE pos = 3"), "50");
 }
 
 TEST_F(ConsumerLettersTest, requested_letters_are_leased_in_the_order_of_their_positions) {

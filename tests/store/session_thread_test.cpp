@@ -109,6 +109,20 @@ TEST_F(SessionThreadTest, another_exception_ends_it) {
   EXPECT_NE(defect_.find("no_such_table"), std::string::npos) << defect_;
 }
 
+TEST_F(SessionThreadTest, a_wrong_statement_is_repeated_if_the_owner_wants_it) {
+  SessionThread::Options retrying = options();
+  retrying.retries_defects = true;
+  SessionThread thread(std::move(retrying), [&](LazySession& session, const std::stop_token&) {
+    rounds_.add();
+    session.get().run(rounds_.count() % 2 == 1 ? "SELECT FROM no_such_table" : "SELECT 'a'::int4");
+    return milliseconds(0);
+  });
+  thread.start();
+  rounds_.wait_for(3);
+  thread.stop();
+  EXPECT_EQ(defect_, "");
+}
+
 TEST_F(SessionThreadTest, each_new_session_is_prepared) {
   SessionThread::Options prepared = options();
   prepared.prepare = [](Session& session) { session.run("SET lock_timeout = '7s'"); };

@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/log.hpp"
+#include "base/problem.hpp"
 #include "base/random.hpp"
 #include "change_feed/leased/leased_batch.hpp"
 #include "change_feed/leased/leased_filter.hpp"
 #include "change_feed/log_pages.hpp"
+#include "feed/consumers/failed_work.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::change_feed {
@@ -53,6 +56,7 @@ PullServer::PullServer(Options options, FeedMetrics& metrics)
                .session_name = store::process_name("skua pull"),
                .component = "pull",
                .failure = "pull consumers get no changes",
+               .retries_defects = true,
                .on_defect = options_.on_defect},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 return round(session, stop);
@@ -88,7 +92,7 @@ milliseconds PullServer::round(store::LazySession& lazy, const std::stop_token& 
   try {
     store::Session& session = lazy.get();
     for (auto at = waiting_.begin(); at != waiting_.end();) {
-      at = answer(session, *at) ? waiting_.erase(at) : std::next(at);
+      at = try_answer(session, *at) ? waiting_.erase(at) : std::next(at);
     }
   } catch (const store::SqlError&) {
     for (const Waiting& waiting : waiting_) {
@@ -99,6 +103,22 @@ milliseconds PullServer::round(store::LazySession& lazy, const std::stop_token& 
     throw;
   }
   return waiting_.empty() ? milliseconds(1'000) : options_.idle_pause;
+}
+
+bool PullServer::try_answer(store::Session& session, Waiting& waiting) {
+  try {
+    return answer(session, waiting);
+  } catch (const store::SqlError& error) {
+    if (feed::failed_work(error) == feed::FailedWork::Server) throw;
+    const std::string& name = waiting.request.consumer;
+    logger("pull")->error("{}: the request failed: {}", name,
+                          with_code(error.what(), problem("consumer-stuck")));
+    if (const auto consumer = feed::find_leased_consumer(session, name)) {
+      feed::note_unreadable(session, consumer->id, error);
+    }
+    waiting.exchange->answer(refusal(500, "InternalError", "the changes cannot be read"));
+    return true;
+  }
 }
 
 bool PullServer::answer(store::Session& session, Waiting& waiting) {

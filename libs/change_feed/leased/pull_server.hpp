@@ -49,7 +49,9 @@ class PullServer {
 
   void accept(PullAction action, const std::shared_ptr<http_server::Exchange>& exchange);
   std::chrono::milliseconds round(store::LazySession& lazy, const std::stop_token& stop);
-  /// Answers a request. False: it waits for changes.
+  /// Answers a request. False: it waits for changes. An SQL error that concerns its consumer only
+  /// is its answer.
+  bool try_answer(store::Session& session, Waiting& waiting);
   bool answer(store::Session& session, Waiting& waiting);
   bool fetch(store::Session& session, Waiting& waiting, const feed::LeasedConsumer& consumer);
   void end_lease(store::Session& session, Waiting& waiting, const feed::LeasedConsumer& consumer);

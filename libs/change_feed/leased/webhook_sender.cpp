@@ -5,9 +5,11 @@
 
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
+#include "base/problem.hpp"
 #include "base/random.hpp"
 #include "change_feed/leased/leased_filter.hpp"
 #include "change_feed/leased/webhook_message.hpp"
+#include "feed/consumers/failed_work.hpp"
 #include "feed/consumers/served_sessions.hpp"
 #include "store/process_name.hpp"
 
@@ -34,6 +36,7 @@ WebhookSender::WebhookSender(Options options, FeedMetrics& metrics)
                .session_name = store::process_name(feed::kWebhooksSession),
                .component = "webhook",
                .failure = "webhooks get no changes",
+               .retries_defects = true,
                .on_defect = options_.on_defect},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 return round(session, stop);
@@ -63,21 +66,36 @@ milliseconds WebhookSender::round(store::LazySession& lazy, const std::stop_toke
   bool has_more = false;
   if (SteadyClock::now() >= read_again_) read_webhooks(session);
   for (auto& [id, served] : served_) {
-    while (!stop.stop_requested() && SteadyClock::now() >= served.not_before) {
-      const int most = served.failures_in_a_row > 0 ? 1 : kMostRequests;
-      if (served.requests >= std::min(most, static_cast<int>(served.consumer.lanes))) break;
-      auto changes = lease_changes(session,
-                                   {.consumer_id = id,
-                                    .owner = random_token(),
-                                    .duration = options_.request_time + kAfterRequest},
-                                   served.filter);
-      has_more = has_more || changes.has_more;
-      if (!changes.batch) break;
-      crash_point("after_webhook_lease");
-      send(served, *std::move(changes.batch));
+    try {
+      has_more = send_due(session, served, stop) || has_more;
+    } catch (const store::SqlError& error) {
+      if (feed::failed_work(error) == feed::FailedWork::Server) throw;
+      // Other webhooks continue.
+      served.not_before = SteadyClock::now() + options_.longest_wait;
+      feed::note_unreadable(session, id, error);
+      logger("webhook")->error("{}: its changes cannot be read: {}", served.consumer.name,
+                               with_code(error.what(), problem("consumer-stuck")));
     }
   }
   return has_more ? milliseconds(0) : options_.idle_pause;
+}
+
+bool WebhookSender::send_due(store::Session& session, Served& served, const std::stop_token& stop) {
+  bool has_more = false;
+  while (!stop.stop_requested() && SteadyClock::now() >= served.not_before) {
+    const int most = served.failures_in_a_row > 0 ? 1 : kMostRequests;
+    if (served.requests >= std::min(most, static_cast<int>(served.consumer.lanes))) break;
+    auto changes = lease_changes(session,
+                                 {.consumer_id = served.consumer.id,
+                                  .owner = random_token(),
+                                  .duration = options_.request_time + kAfterRequest},
+                                 served.filter);
+    has_more = has_more || changes.has_more;
+    if (!changes.batch) break;
+    crash_point("after_webhook_lease");
+    send(served, *std::move(changes.batch));
+  }
+  return has_more;
 }
 
 void WebhookSender::read_webhooks(store::Session& session) {

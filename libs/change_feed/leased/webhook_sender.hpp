@@ -68,6 +68,8 @@ class WebhookSender {
   void read_webhooks(store::Session& session);
   void store_outcomes(store::Session& session);
   void store_outcome(store::Session& session, const Outcome& outcome);
+  /// Leases and sends the changes of a webhook. True: call again, there may be more.
+  bool send_due(store::Session& session, Served& served, const std::stop_token& stop);
   void send(Served& served, LeasedBatch batch);
 
   const Options options_;

@@ -17,6 +17,18 @@ const store::Statement kAdvance{
                 "now(), batch = CASE WHEN batch < 1000000 THEN batch * 2 END, ") +
         kLaneSucceeded + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 
+/// How far the work in the queues of the projection is.
+void note_waiting(store::Session& session, const Projection& projection, const Batch& batch) {
+  if (projection.waiting_pos.empty()) return;
+  store::Params params;
+  params.int4(batch.consumer_id).int4(batch.lane);
+  session.execute({fmt::format("fold_{}_waiting", batch.consumer_id),
+                   fmt::format("UPDATE skua.consumer_lanes SET (waiting_pos, is_paced) = ({}) "
+                               "WHERE consumer_id = $1::int4 AND lane = $2::int4",
+                               sql_for(projection, batch.consumer_id, projection.waiting_pos))},
+                  params);
+}
+
 }  // namespace
 
 void apply_changes(store::Session& session, const Projection& projection, const Batch& batch) {
@@ -34,15 +46,17 @@ void apply_changes(store::Session& session, const Projection& projection, const 
 void fold_batch(store::Session& session, const Projection& projection, const Batch& batch) {
   apply_changes(session, projection, batch);
   advance_lane(session, batch.consumer_id, batch.lane, batch.end);
-  if (projection.has_more.empty()) return;
-  const std::string has_more = sql_for(projection, batch.consumer_id, projection.has_more);
-  store::Params params;
-  params.int4(batch.consumer_id).int4(batch.lane);
-  session.execute({fmt::format("fold_{}_more", batch.consumer_id),
-                   fmt::format("UPDATE skua.consumer_lanes SET has_more = h.has_more FROM ({}) AS "
-                               "h(has_more) WHERE consumer_id = $1::int4 AND lane = $2::int4",
-                               has_more)},
-                  params);
+  note_waiting(session, projection, batch);
+}
+
+void drain_queues(store::Session& session, const Projection& projection, const Batch& batch) {
+  std::size_t number = 0;
+  for (const std::string& sql : projection.drain) {
+    session.execute({fmt::format("drain_{}_{}", batch.consumer_id, ++number),
+                     sql_for(projection, batch.consumer_id, sql)},
+                    {});
+  }
+  note_waiting(session, projection, batch);
 }
 
 void advance_lane(store::Session& session, std::int32_t consumer_id, std::int32_t lane,

@@ -26,6 +26,10 @@ void apply_changes(store::Session& session, const Projection& projection, const 
 /// transaction of the caller has locked the lane.
 void fold_batch(store::Session& session, const Projection& projection, const Batch& batch);
 
+/// Does a part of the work that waits in the queues of the projection. The transaction of the
+/// caller has locked the lane. The lane keeps its position, and its failures.
+void drain_queues(store::Session& session, const Projection& projection, const Batch& batch);
+
 /// Moves the position of a lane, and forgets its failures.
 void advance_lane(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
                   std::int64_t position);

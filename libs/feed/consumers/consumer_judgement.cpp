@@ -37,10 +37,11 @@ class Judge {
   ConsumerJudgement result() {
     using Check = bool (Judge::*)();
     constexpr Check kChecks[] = {
-        &Judge::has_stopped,     &Judge::has_lagged_out,       &Judge::is_paused,
-        &Judge::failed_to_build, &Judge::is_blocked,           &Judge::has_bootstrap,
-        &Judge::is_unserved,     &Judge::is_failing,           &Judge::is_not_fetched,
-        &Judge::is_behind,       &Judge::has_waiting_accounts, &Judge::is_retrying};
+        &Judge::has_stopped,     &Judge::has_lagged_out, &Judge::is_paused,
+        &Judge::failed_to_build, &Judge::is_blocked,     &Judge::has_bootstrap,
+        &Judge::is_unserved,     &Judge::is_failing,     &Judge::failed_upkeep,
+        &Judge::is_not_fetched,  &Judge::is_behind,      &Judge::has_waiting_accounts,
+        &Judge::is_retrying};
     for (const Check check : kChecks) {
       if ((this->*check)()) return std::move(judgement_);
     }
@@ -73,25 +74,21 @@ class Judge {
   bool has_stopped() {
     if (consumer_.state != "stopped") return false;
     std::string reason = with_error("stopped after a failure", consumer_.error);
-    if (is_replaced(reason)) return true;
+    if (is_replaced(consumer_.state, reason)) return true;
     if (is_projection() && find_projection(name_) == nullptr) {
       return found(Level::Stopped, "stopped", problem("consumer-stuck"), std::move(reason),
                    fmt::format("Use the version of Skua that has it, or remove it: `skua consumers "
                                "remove {}`.",
                                name_));
     }
-    return found(
-        Level::Stopped, "stopped", problem("consumer-stuck"), std::move(reason),
-        continue_cure() + (is_projection() ? fmt::format(" `skua consumers rebuild {}` builds its "
-                                                         "tables from the records instead.",
-                                                         name_)
-                                           : ""));
+    return found(Level::Stopped, "stopped", problem("consumer-stuck"), std::move(reason),
+                 continue_cure() + (is_projection() ? " " + rebuild_cure() : ""));
   }
 
   bool has_lagged_out() {
     if (consumer_.state != "lagged out") return false;
     std::string reason = "the change log dropped changes that it had not read";
-    if (is_replaced(reason)) return true;
+    if (is_replaced(consumer_.state, reason)) return true;
     return found(Level::Stopped, "lagged out", problem("consumer-stuck"), std::move(reason),
                  is_projection()
                      ? fmt::format("Run `skua consumers rebuild {}`.", name_)
@@ -101,9 +98,9 @@ class Judge {
   }
 
   /// It needs nothing: new tables are built, and replace the present ones.
-  bool is_replaced(const std::string& reason) {
+  bool is_replaced(const std::string& state, const std::string& reason) {
     if (!consumer_.has_successor) return false;
-    return stuck(consumer_.state, reason + "; its tables are built again",
+    return stuck(state, reason + "; its tables are built again",
                  "Wait: the new tables replace the present ones when they are complete.");
   }
 
@@ -118,6 +115,20 @@ class Judge {
                  fmt::format("Remove the cause: Skua tries again by itself. `skua consumers remove "
                              "{}` gives it up.",
                              name_));
+  }
+
+  /// Its tables cannot be exchanged, or compared with the records.
+  bool failed_upkeep() {
+    if (consumer_.state != "running" || consumer_.error.empty()) return false;
+    const std::string reason = printable(consumer_.error, kLongestError);
+    if (is_replaced("failing", reason)) return true;
+    return stuck("failing", reason,
+                 fmt::format("Remove the cause: Skua tries again by itself. {}", rebuild_cure()));
+  }
+
+  std::string rebuild_cure() const {
+    return fmt::format("`skua consumers rebuild {}` builds its tables from the records instead.",
+                       name_);
   }
 
   bool is_blocked() {
@@ -162,8 +173,13 @@ class Judge {
 
   bool is_failing() {
     const ConsumerLane* const lane = failing_lane(consumer_);
-    if (lane == nullptr || lane->failing_for < limits_.failing) return false;
-    return stuck("failing", failure_text(*lane), failure_cure(consumer_, *lane));
+    if (lane == nullptr) return false;
+    // Broken tables do not recover by themselves.
+    const bool is_broken = lane->cause == FailureCause::Tables;
+    if (!is_broken && lane->failing_for < limits_.failing) return false;
+    const std::string reason = failure_text(*lane);
+    if (is_broken && is_replaced("failing", reason)) return true;
+    return stuck("failing", reason, failure_cure(consumer_, *lane));
   }
 
   /// A failure that may pass by itself.
@@ -234,12 +250,16 @@ ConsumerJudgement judge_consumer(const Consumer& consumer, const ConsumerLimits&
 }
 
 const ConsumerLane* failing_lane(const Consumer& consumer) {
-  const ConsumerLane* longest = nullptr;
+  // A lane whose tables are broken first.
+  const auto order = [](const ConsumerLane& lane) {
+    return std::pair(lane.cause == FailureCause::Tables, lane.failing_for);
+  };
+  const ConsumerLane* found = nullptr;
   for (const ConsumerLane& lane : consumer.lanes) {
     if (!lane.failing_since) continue;
-    if (longest == nullptr || lane.failing_for > longest->failing_for) longest = &lane;
+    if (found == nullptr || order(lane) > order(*found)) found = &lane;
   }
-  return longest;
+  return found;
 }
 
 std::int64_t failures_in_a_row(const Consumer& consumer) {

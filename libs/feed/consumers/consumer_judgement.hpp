@@ -46,7 +46,8 @@ struct ConsumerJudgement {
 /// Its most serious state. Pure.
 ConsumerJudgement judge_consumer(const Consumer& consumer, const ConsumerLimits& limits = {});
 
-/// The lane that has failed longest since its last batch that succeeded; null: none fails.
+/// The lane that has failed longest since its last batch that succeeded, first one with broken
+/// tables; null: none fails.
 const ConsumerLane* failing_lane(const Consumer& consumer);
 
 /// Failures of all lanes since then.

@@ -45,6 +45,7 @@ ConsumerPool::ConsumerPool(Options options)
                .prepare = prepare_fold_session,
                .component = "feed",
                .failure = "projections are not built",
+               .retries_defects = true,
                .on_defect = options_.on_defect},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 return maintain(session, stop);
@@ -56,6 +57,7 @@ ConsumerPool::ConsumerPool(Options options)
                                       .prepare = prepare_fold_session,
                                       .component = "feed",
                                       .failure = "consumers read no changes",
+                                      .retries_defects = true,
                                       .on_defect = options_.on_defect},
         [this](store::LazySession& session, const std::stop_token& stop) {
           return work(session, stop);
@@ -97,7 +99,7 @@ milliseconds ConsumerPool::maintain(store::LazySession& lazy, const std::stop_to
   store::Session& session = lazy.get();
   upkeep_pid_ = session.backend_pid();
   rebuild_old_versions(session);
-  while (!stop.stop_requested() && maintain_projections(session, metrics_)) {
+  while (!stop.stop_requested() && maintain_projections(session, metrics_, stop)) {
   }
   replay_skipped_changes(session);
   const std::vector<Consumer> consumers = read_consumers(session);
@@ -107,8 +109,7 @@ milliseconds ConsumerPool::maintain(store::LazySession& lazy, const std::stop_to
     next_check_ = now + options_.check_interval;
     for (const Consumer& consumer : consumers) {
       if (stop.stop_requested()) break;
-      if (consumer.role != "live" || consumer.paused) continue;
-      check_projection(session, consumer.name, kCheckedRows, metrics_);
+      check_consumer(session, consumer, kCheckedRows, metrics_, stop);
     }
   }
   upkeep_pid_ = 0;

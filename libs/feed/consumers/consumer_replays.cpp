@@ -6,6 +6,7 @@
 #include "base/time.hpp"
 #include "feed/consumers/batch_fold.hpp"
 #include "feed/consumers/consumer_table.hpp"
+#include "feed/consumers/failed_work.hpp"
 #include "store/consumer_letters.hpp"
 #include "store/dead_letter_table.hpp"
 #include "store/process_name.hpp"
@@ -98,7 +99,8 @@ void replay_skipped_changes(store::Session& session) {
       for (const store::RequestedLetter& letter : requested) {
         try {
           replay(session, *projection, consumer, letter);
-        } catch (const store::DataError& error) {
+        } catch (const store::SqlError& error) {
+          if (failed_work(error) == FailedWork::Server) throw;
           store::fail_replay(session, letter.id, lease_owner(), error.what(), error.sqlstate());
         }
       }

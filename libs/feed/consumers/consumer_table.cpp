@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/log.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/lane_outcome_sql.hpp"
+#include "feed/consumers/publication.hpp"
 #include "feed/consumers/served_sessions.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
@@ -41,6 +43,9 @@ const Statement kRebuild{
     "overrides) SELECT name, kind, $2::int4, lanes, 'next', 'filling', policy, profile, overrides "
     "FROM skua.consumers WHERE name = $1::text ORDER BY id DESC LIMIT 1 "
     "ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING"};
+const Statement kIsLive{"consumers_is_live",
+                        "SELECT EXISTS (SELECT FROM skua.consumers WHERE name = $1::text AND role "
+                        "= 'live')"};
 const Statement kSkip{"consumers_skip",
                       "UPDATE skua.consumer_lanes AS l SET pos = l.pos + 1 FROM skua.consumers AS "
                       "c WHERE c.id = l.consumer_id AND c.name = $1::text AND (c.state = "
@@ -70,9 +75,10 @@ const Statement kList{
     "consumers_list",
     "SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.profile, "
     "c.overrides::text, coalesce(c.error, ''), l.lane, l.pos, l.attempts, coalesce(l.error, ''), "
-    "e.log_end - l.pos, CASE WHEN l.pos < e.log_end THEN (extract(epoch FROM clock_timestamp() - "
-    "(SELECT b.at FROM skua.change_log AS b WHERE b.pos <= l.pos ORDER BY b.pos DESC LIMIT 1)) * "
-    "1000)::int8 ELSE 0 END, l.is_blocked, (SELECT count(*) FROM skua.waiting_changes AS w WHERE "
+    "e.log_end - least(l.pos, l.waiting_pos), CASE WHEN least(l.pos, l.waiting_pos) < e.log_end "
+    "THEN (extract(epoch FROM clock_timestamp() - (SELECT b.at FROM skua.change_log AS b WHERE "
+    "b.pos <= least(l.pos, l.waiting_pos) ORDER BY b.pos DESC LIMIT 1)) * 1000)::int8 ELSE 0 END, "
+    "l.is_blocked, (SELECT count(*) FROM skua.waiting_changes AS w WHERE "
     "w.consumer_id = l.consumer_id AND w.lane = l.lane AND w.until IS NULL), c.filter::text, "
     "coalesce(c.url, ''), CASE WHEN c.kind = 'projection' THEN e.has_projections ELSE "
     "e.has_webhooks END, e.has_bootstrap, (extract(epoch FROM clock_timestamp() - c.created_at) * "
@@ -80,7 +86,7 @@ const Statement kList{
     "1000)::int8, l.failures, coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), "
     "false), coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false), CASE WHEN "
     "l.retry_at > clock_timestamp() THEN (extract(epoch FROM l.retry_at - clock_timestamp()) * "
-    "1000)::int8 END FROM (SELECT "
+    "1000)::int8 END, least(l.pos, l.waiting_pos) FROM (SELECT "
     "skua.change_log_end() AS log_end, EXISTS (SELECT FROM skua.dropped_indexes) AS "
     "has_bootstrap, " +
         session_exists(kProjectionsSession) + " AS has_projections, " +
@@ -104,6 +110,7 @@ ConsumerLane lane_of(const store::Rows& rows, std::size_t i) {
   lane.is_leased = rows.boolean(i, 28);
   lane.is_abandoned = rows.boolean(i, 29);
   if (!rows.is_null(i, 30)) lane.retry_in = std::chrono::milliseconds(rows.int8(i, 30));
+  lane.done_pos = rows.int8(i, 31);
   return lane;
 }
 
@@ -151,14 +158,20 @@ void add_consumer(store::Session& session, const NewConsumer& consumer) {
 }
 
 void remove_consumer(store::Session& session, const std::string& name) {
-  ConsumerChange change(session);
-  require_consumer(session, name);
   const Projection* projection = find_projection(name);
-  const auto former = projection != nullptr ? lock_published(session, *projection) : std::nullopt;
-  if (projection != nullptr) hide_tables(session, *projection);
-  session.execute(kRetire, of_name(name));
-  if (former) publish_tables(session, *projection, former, std::nullopt);
-  change.commit();
+  with_publication([&](Publication publication) {
+    ConsumerChange change(session);
+    require_consumer(session, name);
+    const auto former = projection != nullptr ? lock_published(session, *projection) : std::nullopt;
+    if (projection != nullptr) hide_tables(session, *projection);
+    session.execute(kRetire, of_name(name));
+    if (former && publication == Publication::Differences) {
+      publish_tables(session, *projection, former, std::nullopt);
+    } else if (former) {
+      rebuild_dependents(session, *projection);
+    }
+    change.commit();
+  });
 }
 
 void pause_consumer(store::Session& session, const std::string& name, bool paused) {
@@ -176,6 +189,16 @@ void request_rebuild(store::Session& session, const Projection& projection) {
   store::Params params;
   params.text(name).int4(projection.version);
   session.execute(kRebuild, params);
+}
+
+void rebuild_dependents(store::Session& session, const Projection& projection) {
+  for (const Projection* one : projections()) {
+    if (std::ranges::find(one->depends_on, projection.name) == one->depends_on.end()) continue;
+    if (!session.execute(kIsLive, of_name(std::string(one->name))).boolean(0, 0)) continue;
+    logger("feed")->warn("{}: rebuilt, because the former tables of {} cannot be read", one->name,
+                         projection.name);
+    request_rebuild(session, *one);
+  }
 }
 
 void rebuild_consumer(store::Session& session, const std::string& name) {

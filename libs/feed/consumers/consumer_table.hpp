@@ -18,6 +18,9 @@ namespace skua::feed {
 struct ConsumerLane {
   std::int16_t lane = 0;
   std::int64_t pos = 0;
+  /// All work of the changes before it is done: it is smaller than `pos` while work of earlier
+  /// changes waits in a queue of the projection.
+  std::int64_t done_pos = 0;
   std::int32_t attempts = 0;
   /// Empty: the last batch did not fail.
   std::string error;
@@ -59,8 +62,8 @@ struct Consumer {
   std::string url;
   std::string error;
   std::vector<ConsumerLane> lanes;
-  /// Of its slowest lane: the changes that it has not read, and the age of the oldest of them.
-  /// Nothing while it has no lanes.
+  /// Of its slowest lane: the changes from the oldest one on that it has not read, or whose work
+  /// waits in a queue, and the age of that one. Nothing while it has no lanes.
   std::optional<std::int64_t> behind;
   std::optional<std::chrono::milliseconds> lag;
   /// A process is connected to the database that builds and applies projections (`skua run`), or
@@ -105,6 +108,9 @@ void rebuild_consumer(store::Session& session, const std::string& name);
 
 /// The same in the transaction of the caller, for a consumer of this projection.
 void request_rebuild(store::Session& session, const Projection& projection);
+
+/// The same for the live projections that depend on this one (Projection::depends_on).
+void rebuild_dependents(store::Session& session, const Projection& projection);
 
 /// Continues a consumer, or its blocked lanes, at the change that failed too often, or after it. A
 /// skipped change is a dead letter.

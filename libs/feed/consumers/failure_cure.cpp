@@ -51,6 +51,8 @@ std::string receiver_cure(const Consumer& consumer, FailureCause cause) {
     case FailureCause::Busy:
       return fmt::format("Look at the log of the receiver of {}, or of the proxy before it.", url);
     case FailureCause::Change:
+    case FailureCause::Tables:
+    case FailureCause::Lock:
       break;
   }
   return fmt::format("Look at the log of the receiver of {}: it refuses changes.", url);
@@ -76,6 +78,15 @@ std::string failure_cure(const Consumer& consumer, const ConsumerLane& lane) {
                 "Skua tries again; a change that fails `max_attempts` times {} (policy {}).",
                 policy_text(consumer), consumer.policy)
           : "Until then the changes wait in the log, and Skua tries again at least once a minute.";
+  if (lane.cause == FailureCause::Tables) {
+    std::string cure = "Remove the cause, such as a missing right: Skua tries again by itself.";
+    if (consumer.kind == "projection") {
+      cure +=
+          fmt::format(" `skua consumers rebuild {}` builds its tables from the records instead.",
+                      consumer.name);
+    }
+    return cure;
+  }
   if (consumer.kind == "projection") {
     return "Look at the error: it may be the disk, a right or a lock. " + until;
   }

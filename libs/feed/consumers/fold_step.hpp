@@ -34,10 +34,11 @@ enum class StepResult : std::uint8_t { Worked, Idle };
 
 /// Applies one batch: chooses the lane that waits longest, and that no other session works on,
 /// folds its next changes into the tables of its projection, and moves its position, all in one
-/// transaction. A batch that PostgreSQL refuses is halved until the change is alone; after
-/// `max_attempts` the policy of the consumer applies. Any number of sessions of any processes may
-/// call it. During a bootstrap it does nothing. Throws store::SqlError only for failures of the
-/// server and for statements that are wrong.
+/// transaction. A batch that PostgreSQL refuses because of its data is halved until the change is
+/// alone; after `max_attempts` the policy of the consumer applies. After any other error that
+/// concerns the consumer its lane waits, and other consumers continue. Any number of sessions of
+/// any processes may call it. During a bootstrap it does nothing. Throws store::SqlError for
+/// failures of the server, and if it cannot choose a lane.
 StepResult fold_step(store::Session& session, ConsumerMetrics& metrics,
                      const FoldOptions& options = {});
 

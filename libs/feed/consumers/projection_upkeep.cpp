@@ -6,8 +6,12 @@
 
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
+#include "base/problem.hpp"
 #include "feed/consumers/batch_fold.hpp"
+#include "feed/consumers/consumer_judgement.hpp"
 #include "feed/consumers/consumer_table.hpp"
+#include "feed/consumers/failed_work.hpp"
+#include "feed/consumers/publication.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
 #include "store/sqlstate.hpp"
@@ -41,12 +45,16 @@ const Statement kInsertLanes{
     "CROSS JOIN generate_series(0, $2::int4 - 1) AS n"};
 const Statement kSetRunning{
     "consumers_set_running",
-    "UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4 AND state = "
-    "'filling' AND role = 'next'"};
-const Statement kBuildFailed{
-    "consumers_build_failed",
+    "UPDATE skua.consumers SET state = 'running', error = NULL, retry_at = NULL WHERE id = "
+    "$1::int4 AND state = 'filling' AND role = 'next'"};
+const Statement kUpkeepFailed{
+    "consumers_upkeep_failed",
     "UPDATE skua.consumers SET error = $2::text, retry_at = clock_timestamp() + interval '1 "
-    "minute' WHERE id = $1::int4 AND state = 'filling'"};
+    "minute' WHERE id = $1::int4 AND (role = 'retired' OR state IN ('filling', 'running'))"};
+const Statement kUpkeepWorks{
+    "consumers_upkeep_works",
+    "UPDATE skua.consumers SET error = NULL, retry_at = NULL WHERE id = $1::int4 AND role = 'live' "
+    "AND state = 'running' AND error IS NOT NULL"};
 const Statement kNeedsOwner{"consumers_need_owner",
                             "UPDATE skua.consumers SET error = $1::text WHERE state = 'filling' "
                             "AND role = 'next' AND error "
@@ -54,10 +62,10 @@ const Statement kNeedsOwner{"consumers_need_owner",
 const Statement kNextToExchange{
     "consumers_next_to_exchange",
     "SELECT c.id, c.name, c.lanes FROM skua.consumers AS c WHERE c.role = 'next' AND c.state = "
-    "'running' AND NOT c.paused AND NOT EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE "
-    "b.consumer_id = c.id AND b.is_blocked) AND (SELECT min(l.pos) FROM skua.consumer_lanes AS l "
-    "WHERE "
-    "l.consumer_id = c.id) >= skua.change_log_end() - $1::int8 ORDER BY c.id LIMIT 1"};
+    "'running' AND NOT c.paused AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp()) AND "
+    "NOT EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked) "
+    "AND (SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id) >= "
+    "skua.change_log_end() - $1::int8 ORDER BY c.id"};
 const Statement kLockLanes{"consumers_lock_lanes",
                            "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = $1::int4 "
                            "ORDER BY lane FOR UPDATE"};
@@ -66,14 +74,17 @@ const Statement kRetireLive{"consumers_retire_live",
                             "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND "
                             "role = 'live'"};
 const Statement kMakeLive{"consumers_make_live",
-                          "UPDATE skua.consumers SET role = 'live' WHERE id = $1::int4 AND role = "
-                          "'next'"};
-const Statement kLanesWithMore{"consumers_lanes_with_more",
-                               "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = "
-                               "$1::int4 AND has_more ORDER BY lane"};
+                          "UPDATE skua.consumers SET role = 'live', error = NULL, retry_at = NULL "
+                          "WHERE id = $1::int4 AND role = 'next'"};
+const Statement kWaitingLanes{"consumers_waiting_lanes",
+                              "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = "
+                              "$1::int4 AND waiting_pos IS NOT NULL ORDER BY lane"};
 const Statement kRetired{"consumers_retired",
-                         "SELECT id, name FROM skua.consumers WHERE role = 'retired' ORDER BY id "
-                         "LIMIT 1 FOR UPDATE SKIP LOCKED"};
+                         "SELECT id, name FROM skua.consumers WHERE role = 'retired' AND (retry_at "
+                         "IS NULL OR retry_at <= clock_timestamp()) ORDER BY id"};
+const Statement kLockRetired{"consumers_lock_retired",
+                             "SELECT FROM skua.consumers WHERE id = $1::int4 AND role = 'retired' "
+                             "FOR UPDATE SKIP LOCKED"};
 const Statement kDelete{
     "consumers_delete",
     "WITH lanes AS (DELETE FROM skua.consumer_lanes WHERE consumer_id = "
@@ -118,7 +129,7 @@ bool fold_everything(store::Session& session, const Projection& projection,
                      std::int32_t consumer_id, std::int32_t lanes) {
   fold_to_end(session, projection, consumer_id, lanes);
   for (int i = 0; i < kRoundsOfCheck; ++i) {
-    const store::Rows waiting = session.execute(kLanesWithMore, of_id(consumer_id));
+    const store::Rows waiting = session.execute(kWaitingLanes, of_id(consumer_id));
     if (waiting.empty()) return true;
     for (std::size_t lane = 0; lane < waiting.size(); ++lane) {
       const Batch batch{.consumer_id = consumer_id,
@@ -127,7 +138,7 @@ bool fold_everything(store::Session& session, const Projection& projection,
                         .lanes = lanes,
                         .first = waiting.int8(lane, 1),
                         .end = waiting.int8(lane, 1)};
-      fold_batch(session, projection, batch);
+      drain_queues(session, projection, batch);
     }
   }
   return false;
@@ -161,18 +172,94 @@ void note_that_owner_is_needed(store::Session& session) {
   }
 }
 
+/// Stores and logs that the upkeep of one consumer failed. It is tried again after a minute, and
+/// other consumers continue. The caller handles failures of the server.
+void note_failure(store::Session& session, std::int32_t consumer_id, std::string_view name,
+                  std::string_view what, const store::SqlError& error) {
+  store::Params params;
+  params.int4(consumer_id).text(fmt::format("{}{}", what, error.what()));
+  session.execute(kUpkeepFailed, params);
+  logger("feed")->error("{}: {}{}", name, what, with_code(error.what(), problem("consumer-stuck")));
+}
+
+/// Whether a failure ends the work for all consumers: one of the server, or the end of the process,
+/// which cancels the statement.
+bool ends_upkeep(const store::SqlError& error, const std::stop_token& stop) {
+  return failed_work(error) == FailedWork::Server ||
+         (stop.stop_requested() && error.sqlstate() == store::kQueryCanceled);
+}
+
+/// False: the consumer was removed meanwhile.
+bool exchange(store::Session& session, const Projection& projection, std::int32_t consumer_id,
+              std::int32_t lanes, Publication publication) {
+  store::Transaction transaction(session);
+  store::Params params;
+  params.text(projection.name);
+  const auto former = lock_published(session, projection);
+  fold_to_end(session, projection, consumer_id, lanes);
+  session.execute(kRetireLive, params);
+  if (session.execute(kMakeLive, of_id(consumer_id)).affected() != 1) return false;
+  show_tables(session, projection, consumer_id);
+  if (publication == Publication::Differences) {
+    publish_tables(session, projection, former, consumer_id);
+  } else {
+    rebuild_dependents(session, projection);
+  }
+  crash_point("before_exchange_commit");
+  transaction.commit();
+  crash_point("after_exchange_commit");
+  return true;
+}
+
+/// False: another session works on the consumer.
+bool drop_retired(store::Session& session, std::int32_t consumer_id, std::string_view name) {
+  store::Transaction transaction(session);
+  if (session.execute(kLockRetired, of_id(consumer_id)).empty()) return false;
+  // A session that applies a batch to the tables holds its lane.
+  session.execute(kLockLanes, of_id(consumer_id));
+  if (const Projection* projection = find_projection(name)) {
+    drop_tables(session, *projection, consumer_id);
+  }
+  session.execute(kDelete, of_id(consumer_id));
+  transaction.commit();
+  return true;
+}
+
+/// Does `work` for the consumers in `rows` (id, name) until it succeeds for one. A consumer whose
+/// tables are locked is left to the next call. False: it succeeded for none.
+template <class Work>
+bool for_one_of(store::Session& session, const store::Rows& rows, std::string_view failure,
+                const std::stop_token& stop, Work&& work) {
+  if (rows.empty()) return false;
+  session.limit_lock_waits(kExchangePatience);
+  bool succeeded = false;
+  for (std::size_t i = 0; i < rows.size() && !succeeded; ++i) {
+    try {
+      succeeded = work(i);
+    } catch (const store::SqlError& error) {
+      if (ends_upkeep(error, stop)) throw;
+      if (error.sqlstate() == store::kLockNotAvailable) continue;
+      note_failure(session, rows.int4(i, 0), rows.text(i, 1), failure, error);
+    }
+  }
+  session.limit_lock_waits(store::kLockPatience);
+  return succeeded;
+}
+
 }  // namespace
 
-bool maintain_projections(store::Session& session, ConsumerMetrics& metrics) {
+bool maintain_projections(store::Session& session, ConsumerMetrics& metrics,
+                          const std::stop_token& stop) {
   if (!may_change_tables(session)) {
     note_that_owner_is_needed(session);
     return false;
   }
-  return build_projection(session, metrics) || exchange_projection(session) ||
-         drop_retired_projection(session);
+  return build_projection(session, metrics, stop) || exchange_projection(session, stop) ||
+         drop_retired_projection(session, stop);
 }
 
-bool build_projection(store::Session& session, ConsumerMetrics& metrics) {
+bool build_projection(store::Session& session, ConsumerMetrics& metrics,
+                      const std::stop_token& stop) {
   const store::Rows waiting = session.execute(kNextToBuild, {});
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     const std::int32_t id = waiting.int4(i, 0);
@@ -185,80 +272,66 @@ bool build_projection(store::Session& session, ConsumerMetrics& metrics) {
       }
       set_running(session, id);
       return true;
-    } catch (const store::DataError& error) {
-      store::Params params;
-      params.int4(id).text(error.what());
-      session.execute(kBuildFailed, params);
-      logger("feed")->error("{}: the build failed: {}", projection->name, error.what());
+    } catch (const store::SqlError& error) {
+      if (ends_upkeep(error, stop)) throw;
+      // ConsumerJudgement says that the build failed.
+      note_failure(session, id, projection->name, "", error);
     }
   }
   return false;
 }
 
-bool exchange_projection(store::Session& session) {
+bool exchange_projection(store::Session& session, const std::stop_token& stop) {
   store::Params near_end;
   near_end.int8(kNearEnd);
   const store::Rows found = session.execute(kNextToExchange, near_end);
-  if (found.empty()) return false;
-  const std::int32_t id = found.int4(0, 0);
-  const std::string name(found.text(0, 1));
-  const Projection* projection = find_projection(name);
-  if (projection == nullptr) return false;
-  session.limit_lock_waits(kExchangePatience);
-  bool exchanged = false;
-  try {
-    store::Transaction transaction(session);
-    store::Params params;
-    params.text(name);
-    const auto former = lock_published(session, *projection);
-    fold_to_end(session, *projection, id, found.int4(0, 2));
-    session.execute(kRetireLive, params);
-    // Nothing: a command removed the consumer meanwhile.
-    if (session.execute(kMakeLive, of_id(id)).affected() == 1) {
-      show_tables(session, *projection, id);
-      publish_tables(session, *projection, former, id);
-      crash_point("before_exchange_commit");
-      transaction.commit();
-      crash_point("after_exchange_commit");
-      exchanged = true;
-    }
-  } catch (const store::ServerError& error) {
-    if (error.sqlstate() != store::kLockNotAvailable) throw;
-  }
-  session.limit_lock_waits(store::kLockPatience);
-  if (exchanged) logger("feed")->info("{}: bsky.{} shows the new tables", name, name);
-  return exchanged;
+  return for_one_of(
+      session, found, "its new tables do not replace the present ones: ", stop, [&](std::size_t i) {
+        const Projection* projection = find_projection(found.text(i, 1));
+        if (projection == nullptr) return false;
+        const bool exchanged = with_publication([&](Publication publication) {
+          return exchange(session, *projection, found.int4(i, 0), found.int4(i, 2), publication);
+        });
+        if (exchanged) {
+          logger("feed")->info("{0}: bsky.{0} shows the new tables", projection->name);
+        }
+        return exchanged;
+      });
 }
 
-bool drop_retired_projection(store::Session& session) {
-  session.limit_lock_waits(kExchangePatience);
-  bool dropped = false;
+bool drop_retired_projection(store::Session& session, const std::stop_token& stop) {
+  const store::Rows found = session.execute(kRetired, {});
+  return for_one_of(
+      session, found, "its former tables are not dropped: ", stop,
+      [&](std::size_t i) { return drop_retired(session, found.int4(i, 0), found.text(i, 1)); });
+}
+
+void check_consumer(store::Session& session, const Consumer& consumer, std::int32_t keys,
+                    ConsumerMetrics& metrics, const std::stop_token& stop) {
+  // A consumer that fails has its reason already.
+  if (consumer.role != "live" || consumer.paused || failing_lane(consumer) != nullptr) return;
   try {
-    store::Transaction transaction(session);
-    const store::Rows found = session.execute(kRetired, {});
-    if (!found.empty()) {
-      const std::int32_t id = found.int4(0, 0);
-      // A session that applies a batch to the tables holds its lane.
-      session.execute(kLockLanes, of_id(id));
-      if (const Projection* projection = find_projection(found.text(0, 1))) {
-        drop_tables(session, *projection, id);
-      }
-      session.execute(kDelete, of_id(id));
-      transaction.commit();
-      dropped = true;
+    if (check_projection(session, consumer.name, keys, metrics)) {
+      session.execute(kUpkeepWorks, of_id(consumer.id));
     }
-  } catch (const store::ServerError& error) {
-    if (error.sqlstate() != store::kLockNotAvailable) throw;
+  } catch (const store::SqlError& error) {
+    if (ends_upkeep(error, stop)) throw;
+    note_failure(session, consumer.id, consumer.name,
+                 "its tables cannot be compared with the records: ", error);
   }
-  session.limit_lock_waits(store::kLockPatience);
-  return dropped;
 }
 
 void rebuild_old_versions(store::Session& session) {
   for (const Consumer& consumer : read_consumers(session)) {
     const Projection* projection = find_projection(consumer.name);
     if (consumer.role != "live" || projection == nullptr) continue;
-    if (consumer.version != projection->version) rebuild_consumer(session, consumer.name);
+    if (consumer.version == projection->version) continue;
+    try {
+      rebuild_consumer(session, consumer.name);
+    } catch (const ConsumerError& error) {
+      // A command removed it meanwhile.
+      logger("feed")->info("{}: not rebuilt: {}", consumer.name, error.what());
+    }
   }
 }
 

@@ -47,6 +47,11 @@ const Statement kBlock{"leases_block",
                                    "$3::int4, error = $4::text, cause = $5::text, batch = 1, ") +
                            kLaneFailed + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 
+const Statement kNoteUnreadable{
+    "leases_note_unreadable",
+    std::string("UPDATE skua.consumer_lanes SET error = $2::text, cause = 'tables', ") +
+        kLaneFailed + " WHERE consumer_id = $1::int4"};
+
 void renew(store::Session& session, const LeaseName& lease, std::chrono::milliseconds duration) {
   store::Params params;
   params.int4(lease.consumer_id).int4(lease.lane).int8(duration.count());
@@ -219,6 +224,13 @@ LeaseResult report_loss(store::Session& session, const LeaseName& lease, std::in
   release_lease(session, lease);
   transaction.commit();
   return LeaseResult::Ended;
+}
+
+void note_unreadable(store::Session& session, std::int32_t consumer_id,
+                     const store::SqlError& error) {
+  store::Params params;
+  params.int4(consumer_id).text(error.what());
+  session.execute(kNoteUnreadable, params);
 }
 
 }  // namespace skua::feed

@@ -48,4 +48,9 @@ LeaseResult report_failure(store::Session& session, const LeaseName& lease,
 /// `oldest`. The consumer is lagged out; of waiting changes only those of their account are lost.
 LeaseResult report_loss(store::Session& session, const LeaseName& lease, std::int64_t oldest);
 
+/// Notes that an SQL error, which concerns this consumer only, prevents that its changes are read.
+/// Its lists and metrics show it until a batch succeeds.
+void note_unreadable(store::Session& session, std::int32_t consumer_id,
+                     const store::SqlError& error);
+
 }  // namespace skua::feed

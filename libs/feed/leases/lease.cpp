@@ -8,8 +8,8 @@ namespace skua::feed {
 namespace {
 
 /// In the order of FailureCause.
-constexpr std::array<std::string_view, 8> kCauses{"change", "unreachable", "name",    "tls",
-                                                  "slow",   "refused",     "address", "busy"};
+constexpr std::array<std::string_view, 10> kCauses{
+    "change", "unreachable", "name", "tls", "slow", "refused", "address", "busy", "tables", "lock"};
 
 }  // namespace
 

@@ -54,6 +54,11 @@ enum class FailureCause : std::uint8_t {
   Address,
   /// It asks to wait, such as HTTP 503.
   Busy,
+  // The database, for a projection.
+  /// Its tables or statements, or a right.
+  Tables,
+  /// Another session.
+  Lock,
 };
 
 /// As in skua.consumer_lanes.cause.

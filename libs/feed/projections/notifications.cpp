@@ -1,5 +1,7 @@
 #include <string>
+#include <vector>
 
+#include "feed/projections/post_queue.hpp"
 #include "feed/projections/projection.hpp"
 
 namespace skua::feed {
@@ -9,11 +11,9 @@ namespace {
 // order of the changes: `wanted` has the notifications of the records in `keys`, and a fold makes
 // the table equal to it for each record that a batch concerns.
 
-/// The records that a batch concerns: those that changed; the likes, reposts and follows of the
-/// same account and subject, of which only the first notifies; and the replies below a post that
-/// came or went. A post also comes or goes by an update that makes the record valid or invalid: the
-/// update then changes the number of posts (role 9). Statements that look up a table are LATERAL
-/// with OFFSET 0: they use its index.
+/// The records that a batch concerns: those that changed, and the likes, reposts and follows of the
+/// same account and subject, of which only the first notifies. Statements that look up a table are
+/// LATERAL with OFFSET 0: they use its index.
 ///
 /// `is_new`: the batch creates the record and concerns it in no other way. It has no notifications
 /// to remove, and it is the first of its account and subject. Of several that one transaction
@@ -22,29 +22,16 @@ namespace {
 /// others: nothing is new in it.
 constexpr const char* kKeysOfBatch = R"sql(
 changed AS MATERIALIZED (
-  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind IN (1, 6) AND collection_id IN (1, 2, 3, 7)
+  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 2, 3, 7)
 ),
 refs AS MATERIALIZED (
   SELECT r.* FROM (SELECT coalesce(max(b.pos), $1::int8) AS pos FROM skua.change_log AS b WHERE b.pos <= $1::int8) AS b
-  CROSS JOIN LATERAL skua.references_between(b.pos, $2::int8) AS r
-  WHERE r.role IN (3, 9) OR r.delta = 0 AND r.role IN (1, 2, 5)
-),
-below (actor_id, rkey, depth) AS (
-  SELECT c.actor_id, c.rkey, 0 FROM changed AS c
-  WHERE c.collection_id = 1 AND (c.op <> 2 OR c.kind = 6
-    OR EXISTS (SELECT FROM refs AS r WHERE r.pos = c.pos AND r.role IN (3, 9)))
-  UNION
-  SELECT p.actor_id, p.rkey, b.depth + 1 FROM below AS b
-  CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey FROM bsky.posts AS p
-    WHERE p.parent_actor = b.actor_id AND p.parent_rkey = b.rkey OFFSET 0) AS p
-  WHERE b.depth < 5
+  CROSS JOIN LATERAL skua.references_between(b.pos, $2::int8) AS r WHERE r.delta = 0 AND r.role IN (1, 2, 3, 5)
 ),
 keys AS MATERIALIZED (
   SELECT actor_id, collection_id, rkey, count(*) = 1 AND bool_and(is_new) AS is_new FROM (
     SELECT actor_id, collection_id, rkey, op = 1 AND $2::int8 - $1::int8 > 1
-      AND pos NOT IN (SELECT r.pos FROM refs AS r WHERE r.delta = 0) AS is_new FROM changed
-    UNION ALL
-    SELECT actor_id, 1, rkey, false FROM below WHERE depth > 0
+      AND pos NOT IN (SELECT r.pos FROM refs AS r) AS is_new FROM changed
     UNION ALL
     SELECT r.author, s.collection_id, s.rkey, false FROM refs AS r
     CROSS JOIN LATERAL (
@@ -57,10 +44,45 @@ keys AS MATERIALIZED (
       (SELECT 7, t.rkey FROM bsky.follows AS t WHERE r.role = 5 AND t.subject_actor = r.actor_id
          AND t.actor_id = r.author LIMIT 100)
     ) AS s
-    WHERE r.delta = 0
   ) AS k GROUP BY actor_id, collection_id, rkey
 ),
 )sql";
+
+/// The posts that a batch concerns indirectly wait in a queue: those up to five levels below a post
+/// that came or went, and a post whose rules changed, with those below it. A post also comes or
+/// goes by an update that makes the record valid or invalid: the update then changes the number of
+/// posts (role 9). The rules of all replies of a thread can change at once, and again and again:
+/// they have the account of the thread, or else of the quoted post.
+const PostQueue& notification_queue() {
+  static const PostQueue kNotificationQueue{.projection = "notifications",
+                                            .with = R"sql(
+changed AS MATERIALIZED (
+  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind IN (1, 6) AND collection_id = 1
+),
+refs AS MATERIALIZED (SELECT * FROM skua.references_between($1::int8, $2::int8) WHERE role IN (3, 9)),)sql",
+                                            .keys = R"sql(
+SELECT coalesce(p.root_actor, p.quote_actor, c.actor_id) AS account, 1 AS kind, c.actor_id, c.rkey, c.pos
+FROM changed AS c LEFT JOIN LATERAL (SELECT p.root_actor, p.quote_actor FROM bsky.posts AS p
+  WHERE p.actor_id = c.actor_id AND p.rkey = c.rkey OFFSET 0) AS p ON true
+WHERE c.kind = 6
+UNION ALL
+SELECT c.actor_id, 1, c.actor_id, c.rkey, c.pos FROM changed AS c
+WHERE c.kind = 1 AND (c.op <> 2 OR c.pos IN (SELECT r.pos FROM refs AS r))
+  AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
+)sql",
+                                            .posts = R"sql(
+WITH RECURSIVE below (actor_id, rkey, depth) AS (
+  SELECT q.actor_id, q.rkey, 0
+  UNION
+  SELECT p.actor_id, p.rkey, b.depth + 1 FROM below AS b
+  CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey FROM bsky.posts AS p
+    WHERE p.parent_actor = b.actor_id AND p.parent_rkey = b.rkey OFFSET 0) AS p
+  WHERE b.depth < 5
+)
+SELECT b.actor_id, b.rkey FROM below AS b
+)sql"};
+  return kNotificationQueue;
+}
 
 /// The first 100 records of an account and subject are compared: more are abuse.
 constexpr const char* kWanted = R"sql(
@@ -144,8 +166,9 @@ std::string fill_notifications() {
          " FROM wanted";
 }
 
-std::string fold_notifications() {
-  return std::string("WITH RECURSIVE ") + kKeysOfBatch + kWanted + R"sql(,
+/// `keys`: common table expressions, of which the last one is `keys`.
+std::string compute_notifications(const std::string& keys) {
+  return "WITH RECURSIVE " + keys + kWanted + R"sql(,
 stored AS MATERIALIZED (
   SELECT t.actor_id, t.collection_id, t.rkey, t.recipient FROM keys AS k
   CROSS JOIN LATERAL (SELECT * FROM {notifications} AS t
@@ -168,6 +191,15 @@ ON CONFLICT (rkey, actor_id, collection_id, recipient) DO UPDATE SET reason = EX
 WHERE (t.reason, t.subject_actor, t.subject_collection, t.subject_rkey, t.sort_at) IS DISTINCT FROM
   (EXCLUDED.reason, EXCLUDED.subject_actor, EXCLUDED.subject_collection, EXCLUDED.subject_rkey, EXCLUDED.sort_at)
 )sql";
+}
+
+std::vector<std::string> drain_notifications() {
+  std::vector<std::string> statements = take_keys(notification_queue());
+  statements.push_back(compute_notifications(
+      take_posts(notification_queue()) +
+      ",keys AS MATERIALIZED (SELECT DISTINCT actor_id, 1 AS collection_id, rkey, false AS is_new "
+      "FROM taken),"));
+  return statements;
 }
 
 /// Compares the notifications of some records, beginning at a random account.
@@ -199,7 +231,7 @@ std::string notification_differences() {
 const Projection& notifications() {
   static const Projection kProjection{
       .name = "notifications",
-      .version = 5,
+      .version = 6,
       .help = "Notifications of likes, reposts, follows, mentions, quotes and replies",
       // A fold also changes the notifications of other accounts' records.
       .has_lanes = false,
@@ -210,9 +242,15 @@ const Projection& notifications() {
                   "int4 NOT NULL, actor_id int4 NOT NULL, collection_id int4 NOT NULL, reason int4 "
                   "NOT NULL, subject_actor int4, subject_collection int4, "
                   "PRIMARY KEY (rkey, actor_id, collection_id, recipient)",
-                  {"(recipient, sort_at)"}}},
+                  {"(recipient, sort_at)"}},
+                 {"notifications_queue", kQueueColumns, {kQueueIndexes[0], kQueueIndexes[1]}, true},
+                 {"notifications_due", kDueColumns, {}, true},
+                 {"notifications_turns", kTurnColumns, {kTurnIndex}, true}},
       .fill = {fill_notifications()},
-      .fold = {fold_notifications()},
+      .fold = {queue_keys(notification_queue()), compute_notifications(kKeysOfBatch)},
+      .drain = drain_notifications(),
+      .waiting_pos = waiting_position(notification_queue()),
+      .depends_on = {"post_rules"},
       .differences = notification_differences()};
   return kProjection;
 }

@@ -1,5 +1,7 @@
 #include <string>
+#include <vector>
 
+#include "feed/projections/post_queue.hpp"
 #include "feed/projections/projection.hpp"
 
 namespace skua::feed {
@@ -7,20 +9,20 @@ namespace {
 
 // The tables decide, not the order of the changes: a fold judges the posts that a batch concerns,
 // and makes the stored rows equal to the result. One gate or list item can concern all replies of
-// a thread. They wait: `post_rules_queue` has the keys of such changes, and `post_rules_due` the
-// posts of one key after the other. Each fold judges a limited number of them.
+// a thread. They wait in a queue (PostQueue), of which each drain judges a limited number.
 //
 // The live consumer appends what changes to the log (kind 6), so that counts and notifications
 // follow. A reply that violates a threadgate has a reference of delta -1 to its parent: the sum
 // over the log is the number of the other replies.
 
-/// The posts that wait and that one fold judges.
-constexpr const char* kJudgedAtOnce = "2000";
-
 /// Judges the posts in `keys`. A gate counts if its account and record key are those of the post.
 /// A list counts with the items of its owner, if the gate names it by DID: a handle can change
 /// hands, and list items name their list by DID. A post that was never seen breaks no rule: its
 /// parent or gate may be known later.
+///
+/// `mentioned`: the replies whose thread allows mentioned accounts, and whose author the first post
+/// mentions. `bsky.posts.mentions` has all mentions of a post with less than 20. The facets of
+/// another one may have 800 kB: they are searched once, not for each reply.
 constexpr const char* kJudged = R"sql(
 posts AS MATERIALIZED (
   SELECT p.* FROM keys AS k CROSS JOIN LATERAL (
@@ -29,15 +31,35 @@ posts AS MATERIALIZED (
     FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey AND p.cid IS NOT NULL
       AND (p.root_actor IS NOT NULL OR p.quote_collection = 1) OFFSET 0) AS p
 ),
+asking AS MATERIALIZED (
+  SELECT p.actor_id, p.rkey, p.root_actor, p.root_rkey FROM posts AS p
+  CROSS JOIN LATERAL (SELECT FROM bsky.threadgates AS g WHERE g.actor_id = p.root_actor AND g.rkey = p.root_rkey
+    AND g.post_actor = g.actor_id AND g.post_rkey = g.rkey AND g.is_restricted AND g.allow_mentioned OFFSET 0) AS g
+  WHERE p.actor_id <> p.root_actor
+),
+first_posts AS MATERIALIZED (
+  SELECT r.* FROM (SELECT DISTINCT root_actor, root_rkey FROM asking) AS t CROSS JOIN LATERAL (
+    SELECT r.actor_id, r.rkey, r.mentions, coalesce(cardinality(r.mentions), 0) >= 20 AS has_more,
+      CASE WHEN cardinality(r.mentions) >= 20 THEN r.facets END AS facets
+    FROM bsky.posts AS r WHERE r.actor_id = t.root_actor AND r.rkey = t.root_rkey OFFSET 0) AS r
+),
+mentioned AS MATERIALIZED (
+  SELECT q.actor_id, q.rkey FROM asking AS q JOIN first_posts AS r ON r.actor_id = q.root_actor AND r.rkey = q.root_rkey
+  WHERE q.actor_id = ANY (r.mentions)
+  UNION ALL
+  SELECT q.actor_id, q.rkey FROM (
+    SELECT q.*, (SELECT a.did FROM bsky.actors AS a WHERE a.id = q.actor_id) AS did FROM asking AS q
+    JOIN first_posts AS r ON r.actor_id = q.root_actor AND r.rkey = q.root_rkey WHERE r.has_more OFFSET 0) AS q
+  WHERE (q.root_actor, q.root_rkey, q.did) IN (SELECT r.actor_id, r.rkey, m.did #>> '{}' FROM first_posts AS r CROSS JOIN LATERAL
+    jsonb_path_query(r.facets, '$[*].features[*] ? (@."$type" == "app.bsky.richtext.facet#mention").did') AS m(did)
+    WHERE r.has_more)
+),
 judged AS MATERIALIZED (
   SELECT p.actor_id, p.rkey, p.root_actor, p.root_rkey, p.parent_actor, p.parent_rkey,
     coalesce(p.actor_id <> p.root_actor AND g.is_restricted AND (g.allow_followers OR g.allow_following
       OR g.allow_lists IS NOT NULL), false) AS depends_on_accounts,
     coalesce(p.actor_id <> p.root_actor AND g.is_restricted, false)
-      AND NOT (g.allow_mentioned AND EXISTS (
-        SELECT FROM bsky.posts AS r WHERE r.actor_id = p.root_actor AND r.rkey = p.root_rkey AND r.facets @>
-          jsonb_build_array(jsonb_build_object('features', jsonb_build_array(jsonb_build_object(
-            '$type', 'app.bsky.richtext.facet#mention', 'did', (SELECT a.did FROM bsky.actors AS a WHERE a.id = p.actor_id)))))))
+      AND NOT (g.allow_mentioned AND (p.actor_id, p.rkey) IN (SELECT m.actor_id, m.rkey FROM mentioned AS m))
       AND NOT (g.allow_followers AND EXISTS (
         SELECT FROM bsky.follows AS f WHERE f.subject_actor = p.root_actor AND f.actor_id = p.actor_id))
       AND NOT (g.allow_following AND EXISTS (
@@ -94,49 +116,40 @@ WITH keys AS MATERIALIZED (
          " FROM wanted ORDER BY actor_id, rkey";
 }
 
-// The kinds of keys in the queue. 1: the thread of a post. 2: the quotes of a post. 3: the replies
-// to a post. 4: the replies of an account (actor_id) in threads of another one (rkey). 5: all
-// replies of an account.
-constexpr const char* kQueue = R"sql(
-WITH changed AS MATERIALIZED (
+/// The kinds of keys in the queue. 1: the thread of a post. 2: the quotes of a post. 3: the replies
+/// to a post. 4: the replies of an account (actor_id) in threads of another one (rkey). 5: all
+/// replies of an account. The account of a key is the one whose gate, post, follow or list item
+/// changed.
+const PostQueue& rule_queue() {
+  static const PostQueue kRuleQueue{.projection = "post_rules",
+                                    .with = R"sql(
+changed AS MATERIALIZED (
   SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 4, 5)
 ),
 refs AS MATERIALIZED (
   SELECT * FROM skua.references_between($1::int8, $2::int8) WHERE role IN (5, 11)
-)
-INSERT INTO {post_rules_queue} (kind, actor_id, rkey)
-SELECT 1, c.actor_id, c.rkey FROM changed AS c WHERE (c.collection_id = 4
+),)sql",
+                                    .keys = R"sql(
+SELECT c.actor_id AS account, 1 AS kind, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE (c.collection_id = 4
     OR c.collection_id = 1 AND EXISTS (SELECT FROM bsky.threadgates AS g
       WHERE g.actor_id = c.actor_id AND g.rkey = c.rkey AND g.allow_mentioned))
   AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.root_actor = c.actor_id AND p.root_rkey = c.rkey)
-UNION
-SELECT 2, c.actor_id, c.rkey FROM changed AS c WHERE c.collection_id = 5
+UNION ALL
+SELECT c.actor_id, 2, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE c.collection_id = 5
   AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.quote_actor = c.actor_id AND p.quote_rkey = c.rkey)
-UNION
-SELECT 3, c.actor_id, c.rkey FROM changed AS c WHERE c.collection_id = 1
+UNION ALL
+SELECT c.actor_id, 3, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE c.collection_id = 1
   AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
-UNION
-SELECT 4, v.actor_id, v.root_actor::int8 FROM refs AS r CROSS JOIN LATERAL (
+UNION ALL
+SELECT r.author, 4, v.actor_id, v.root_actor::int8, r.pos FROM refs AS r CROSS JOIN LATERAL (
   VALUES (r.author, r.actor_id), (r.actor_id, r.author)) AS v(actor_id, root_actor)
 WHERE r.role = 5 AND r.delta <> 0
   AND EXISTS (SELECT FROM {post_rules} AS t WHERE t.root_actor = v.root_actor AND t.actor_id = v.actor_id)
-UNION
-SELECT 5, r.actor_id, 0 FROM refs AS r WHERE r.role = 11
+UNION ALL
+SELECT r.author, 5, r.actor_id, 0, r.pos FROM refs AS r WHERE r.role = 11
   AND EXISTS (SELECT FROM {post_rules} AS t WHERE t.actor_id = r.actor_id)
-ON CONFLICT (kind, actor_id, rkey) DO NOTHING
-)sql";
-
-/// Takes the oldest key, when no post is due. The posts of one key are due at once: a thread may
-/// have a hundred thousand.
-constexpr const char* kTakeKey = R"sql(
-WITH oldest AS MATERIALIZED (
-  DELETE FROM {post_rules_queue} AS q WHERE $2::int8 >= $1::int8 AND NOT EXISTS (SELECT FROM {post_rules_due})
-    AND (q.kind, q.actor_id, q.rkey) = (SELECT o.kind, o.actor_id, o.rkey FROM {post_rules_queue} AS o
-      ORDER BY o.queued_at, o.kind, o.actor_id, o.rkey LIMIT 1)
-  RETURNING q.kind, q.actor_id, q.rkey
-)
-INSERT INTO {post_rules_due} (actor_id, rkey)
-SELECT p.actor_id, p.rkey FROM oldest AS q CROSS JOIN LATERAL (
+)sql",
+                                    .posts = R"sql(
   SELECT p.actor_id, p.rkey FROM bsky.posts AS p
     WHERE q.kind = 1 AND p.root_actor = q.actor_id AND p.root_rkey = q.rkey
   UNION ALL
@@ -150,8 +163,9 @@ SELECT p.actor_id, p.rkey FROM oldest AS q CROSS JOIN LATERAL (
     WHERE q.kind = 4 AND t.root_actor = q.rkey::int4 AND t.actor_id = q.actor_id
   UNION ALL
   SELECT t.actor_id, t.rkey FROM {post_rules} AS t WHERE q.kind = 5 AND t.actor_id = q.actor_id
-) AS p ORDER BY 1, 2 ON CONFLICT (actor_id, rkey) DO NOTHING
-)sql";
+)sql"};
+  return kRuleQueue;
+}
 
 /// Appends the differences between two sets of rows, `stored` and `wanted`, to the log. The last
 /// statement of a transaction. A check has a snapshot that is older than the end of the log, and
@@ -196,19 +210,13 @@ FROM changes AS c LEFT JOIN refs AS r USING (block)
 WHERE current_setting('transaction_isolation') = 'read committed' AND skua.is_logging_changes()
 )sql";
 
-std::string judge_posts() {
-  return std::string(R"sql(
-WITH taken AS (
-  DELETE FROM {post_rules_due} AS d USING (
-    SELECT actor_id, rkey FROM {post_rules_due} ORDER BY actor_id, rkey LIMIT )sql") +
-         kJudgedAtOnce + R"sql() AS o
-  WHERE d.actor_id = o.actor_id AND d.rkey = o.rkey RETURNING d.actor_id, d.rkey
-),
-keys AS MATERIALIZED (
-  SELECT actor_id, rkey FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id = 1
-  UNION
-  SELECT actor_id, rkey FROM taken
-),)sql" + kJudged +
+constexpr const char* kChangedPosts =
+    "keys AS MATERIALIZED (SELECT DISTINCT actor_id, rkey FROM skua.changes_between($1::int8, "
+    "$2::int8) WHERE kind = 1 AND collection_id = 1),";
+
+/// `keys`: common table expressions, of which the last one is `keys`.
+std::string judge_posts(const std::string& keys) {
+  return "WITH " + keys + kJudged +
          R"sql(,
 stored AS MATERIALIZED (
   SELECT t.* FROM keys AS k CROSS JOIN LATERAL (SELECT * FROM {post_rules} AS t
@@ -229,6 +237,14 @@ ON CONFLICT (actor_id, rkey) DO UPDATE SET root_actor = EXCLUDED.root_actor, roo
 WHERE t IS DISTINCT FROM EXCLUDED
 ),)sql" + kAppend +
          "AND EXISTS (SELECT FROM skua.consumers WHERE id = {consumer} AND role = 'live')";
+}
+
+std::vector<std::string> drain_rules() {
+  std::vector<std::string> statements = take_keys(rule_queue());
+  statements.push_back(
+      judge_posts(take_posts(rule_queue()) +
+                  ",keys AS MATERIALIZED (SELECT DISTINCT actor_id, rkey FROM taken),"));
+  return statements;
 }
 
 std::string publish_rules() {
@@ -261,7 +277,7 @@ WITH keys AS MATERIALIZED (
 const Projection& post_rules() {
   static const Projection kProjection{
       .name = "post_rules",
-      .version = 2,
+      .version = 3,
       .help = "Replies and quotes that break the rules of a thread or a post",
       .has_lanes = false,
       .tables = {{"post_rules",
@@ -271,21 +287,14 @@ const Projection& post_rules() {
                   "has_invalid_root boolean NOT NULL, PRIMARY KEY (actor_id, rkey)",
                   {"(root_actor, actor_id) WHERE root_actor IS NOT NULL",
                    "(parent_actor, parent_rkey) WHERE violates_threadgate"}},
-                 {"post_rules_queue",
-                  "rkey int8 NOT NULL, queued_at timestamptz NOT NULL DEFAULT clock_timestamp(), "
-                  "actor_id int4 NOT NULL, kind int4 NOT NULL, PRIMARY KEY (kind, actor_id, rkey)",
-                  {"(queued_at)"},
-                  true},
-                 {"post_rules_due",
-                  "rkey int8 NOT NULL, actor_id int4 NOT NULL, PRIMARY KEY (actor_id, rkey)",
-                  {},
-                  true}},
+                 {"post_rules_queue", kQueueColumns, {kQueueIndexes[0], kQueueIndexes[1]}, true},
+                 {"post_rules_due", kDueColumns, {}, true},
+                 {"post_rules_turns", kTurnColumns, {kTurnIndex}, true}},
       .fill = {fill_post_rules()},
       // The last one locks the end of the log.
-      .fold = {kQueue, kTakeKey, judge_posts()},
-      .has_more =
-          "SELECT EXISTS (SELECT FROM {post_rules_due}) OR EXISTS (SELECT FROM "
-          "{post_rules_queue})",
+      .fold = {queue_keys(rule_queue()), judge_posts(kChangedPosts)},
+      .drain = drain_rules(),
+      .waiting_pos = waiting_position(rule_queue()),
       .publish = publish_rules(),
       .differences = rule_differences()};
   return kProjection;

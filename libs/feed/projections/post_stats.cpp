@@ -81,6 +81,7 @@ const Projection& post_stats() {
                   "PRIMARY KEY (actor_id, rkey)"}},
       .fill = {kFillPostStats},
       .fold = {kFoldPostStats},
+      .depends_on = {"post_rules"},
       .differences = kPostStatsDifferences};
   return kProjection;
 }

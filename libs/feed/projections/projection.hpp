@@ -39,13 +39,19 @@ struct Projection {
   /// one, the lane from 0, and the number of lanes. Repeated with the same parameters after a
   /// rollback only. Sees records as they are now: later changes of them are in later batches.
   std::vector<std::string> fold;
-  /// Whether work waits that no change of the log causes any more: the fold then runs again, also
-  /// without new changes. Empty: never.
-  std::string has_more = {};
+  /// Does a limited part of the work that waits in queues of the projection, without new changes.
+  /// No parameters. Empty: it has no queues.
+  std::vector<std::string> drain = {};
+  /// Returns the position of the oldest change whose work waits in a queue, null if none waits; and
+  /// whether the next drain is a whole one again, which keeps to the time between two batches.
+  std::string waiting_pos = {};
   /// Appends to the log how the first table differs from the one that people saw before. Runs last
   /// in an exchange and in a removal. `{former}` and `{next}` are the tables; a missing one is
   /// empty. Empty: other consumers do not depend on the tables.
   std::string publish = {};
+  /// Projections whose views and changes it depends on. If one of them loses its tables, so that
+  /// nobody knows what changed, this one is rebuilt.
+  std::vector<std::string_view> depends_on = {};
   /// Returns a text for each row that differs from the records, at most ten. Parameter: how many
   /// keys to compare, chosen at random; null: all. The tables have all changes of the snapshot.
   std::string differences;

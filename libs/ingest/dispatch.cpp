@@ -119,7 +119,7 @@ void reject_defect(const DispatchServices& services, const AdmittedMessage& mess
 
 void mark_gap(const DispatchServices& services, const AdmittedMessage& message) {
   if (services.gaps == nullptr || message.did.empty()) return;
-  services.gaps->add_gap(message.ticket, std::string(message.did));
+  services.gaps->add_gap(message.ticket, {std::string(message.did)});
 }
 
 void note_time(IntakeCounters& intake, Timestamp time, Timestamp now) {

@@ -215,7 +215,7 @@ TEST_F(CommitProcessorTest, a_signed_commit_that_is_refused_is_a_gap_and_an_unsi
   // By no key of the account.
   ASSERT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
   ASSERT_EQ(identified(account_of(alice_)), "ask former key");
-  EXPECT_EQ(formerly_signed_by(std::nullopt), "drop wrong_signature");
+  EXPECT_EQ(formerly_signed_by({}), "drop wrong_signature");
 }
 
 TEST_F(CommitProcessorTest, the_operation_of_a_record_without_a_block_waits_for_a_resync) {
@@ -606,7 +606,7 @@ TEST_F(CommitProcessorTest, a_commit_that_proves_nothing_does_not_ask_about_the_
   EXPECT_EQ(receive("#commit", malformed), "gap malformed_op");
   ASSERT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
   ASSERT_EQ(identified(account_of(alice_)), "ask former key");
-  EXPECT_EQ(formerly_signed_by(std::nullopt), "drop wrong_signature");
+  EXPECT_EQ(formerly_signed_by({}), "drop wrong_signature");
   // From before the status.
   ASSERT_EQ(receive("#account", status_before(alice_, "takendown", -1h)), "accept");
   EXPECT_EQ(receive("#commit", commit(alice_)), "drop inactive_account");

@@ -28,6 +28,7 @@ using ingest::DispatchServices;
 using ingest::IntakeCounters;
 using ingest::MessageDecoder;
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
 
 constexpr const char* kDid = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa";
@@ -145,7 +146,7 @@ TEST_F(MessageDecoderTest, what_is_too_large_is_a_dead_letter_of_its_account) {
   EXPECT_EQ(rejection.error, "the message is over the size limit; this is its beginning");
   EXPECT_EQ(intake_.bad_frames, 1U);
   EXPECT_EQ(intake_.ops, 0U);
-  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(kDid));
+  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(Field(&store::Gap::did, kDid)));
 }
 
 /// A Jetstream's #sync in its two forms.
@@ -159,7 +160,7 @@ TEST_P(MessageDecoderSync, makes_the_repository_wait_for_a_resync) {
   EXPECT_THAT(events_, IsEmpty());
   EXPECT_EQ(intake_.syncs, 1U);
   EXPECT_EQ(finished_.size(), 1U);
-  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(kDid));
+  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(Field(&store::Gap::did, kDid)));
 }
 
 TEST_P(MessageDecoderSync, is_counted_where_nothing_is_downloaded) {

@@ -32,8 +32,8 @@ bool InFlightList::has_share(std::uint64_t account, std::size_t bytes) const {
   const std::scoped_lock lock(mutex_);
   const auto use = accounts_.find(account);
   if (use == accounts_.end()) return true;
-  return use->second.frames < limits_.frames / Limits::kFrameShare &&
-         use->second.bytes + bytes <= limits_.bytes / Limits::kByteShare;
+  return use->second.frames < limits_.frames / limits_.frame_parts &&
+         use->second.bytes + bytes <= limits_.bytes / limits_.byte_parts;
 }
 
 void InFlightList::restart(std::size_t stream) {

@@ -40,9 +40,10 @@ class InFlightList {
     /// while an earlier one is slow.
     std::size_t bytes = std::size_t{64} << 20;
 
-    /// One account has a 32nd of the frames and an eighth of the bytes, of unfinished frames.
-    static constexpr std::size_t kFrameShare = 32;
-    static constexpr std::size_t kByteShare = 8;
+    /// The share of one account: one of so many parts of the frames and of the bytes, of unfinished
+    /// frames.
+    std::size_t frame_parts = 32;
+    std::size_t byte_parts = 8;
   };
   /// Names a frame until it has finished.
   using Ticket = std::uint64_t;

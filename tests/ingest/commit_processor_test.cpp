@@ -214,7 +214,7 @@ TEST_F(CommitProcessorTest, a_signed_commit_that_is_refused_is_a_gap_and_an_unsi
   EXPECT_EQ(receive("#commit", wrong), "drop old_rev");
   // By no key of the account.
   ASSERT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
-  ASSERT_EQ(identified(account_of(alice_)), "ask former key");
+  ASSERT_EQ(identified(account_of(alice_)), "ask former keys");
   EXPECT_EQ(formerly_signed_by({}), "drop wrong_signature");
 }
 
@@ -605,7 +605,7 @@ TEST_F(CommitProcessorTest, a_commit_that_proves_nothing_does_not_ask_about_the_
   malformed["ops"][0].erase("action");
   EXPECT_EQ(receive("#commit", malformed), "gap malformed_op");
   ASSERT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
-  ASSERT_EQ(identified(account_of(alice_)), "ask former key");
+  ASSERT_EQ(identified(account_of(alice_)), "ask former keys");
   EXPECT_EQ(formerly_signed_by({}), "drop wrong_signature");
   // From before the status.
   ASSERT_EQ(receive("#account", status_before(alice_, "takendown", -1h)), "accept");

@@ -61,7 +61,9 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
 
   void open(std::size_t frames = 100'000, std::size_t decode_threads = 2) {
     const auto on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
-    const ingest::InFlightList::Limits limits{.frames = frames, .bytes = std::size_t{64} << 20};
+    // Few accounts send everything.
+    const ingest::InFlightList::Limits limits{
+        .frames = frames, .bytes = std::size_t{64} << 20, .frame_parts = 1};
     pool_ = std::make_unique<writer::WorkerPool>(writer::WorkerPoolOptions{
         .database_url = database_.url(), .server_clock = clock_, .on_defect = on_defect});
     cursor_saver_ = std::make_unique<CursorSaver>(

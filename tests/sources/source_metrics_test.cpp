@@ -37,8 +37,8 @@ const std::vector<std::string> kCounts = {"frames",           "bytes",
                                           "handles_valid",    "handles_invalid",
                                           "handles_failed",   "reconnects",
                                           "skipped",          "restarts",
-                                          "in_flight",        "ignored_messages",
-                                          "too_large"};
+                                          "in_flight",        "merged_identities",
+                                          "ignored_messages", "too_large"};
 
 TEST(SourceMetrics, have_the_json_keys_that_people_rely_on) {
   status::Metrics metrics = uncounted_metrics();

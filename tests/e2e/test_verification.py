@@ -188,8 +188,8 @@ class Verification(VerifiedNetwork):
         wait_for("the accounts to be active again",
                  lambda: database.value("select count(*) from bsky.actors where not active") == 0, alive=[skua])
         self.assertTrue(skua.says("its host says that the hidden account is active"))
-        self.assertEqual(database.value("select count(*) from skua.repositories where not active"), 0)
         self.assertEqual(skua.stop(), 0)
+        self.assertEqual(database.value("select count(*) from skua.repositories where not active"), 0)
 
     def test_keys_that_change_again_within_seconds(self):
         network = self.network("--oddities", "0", accounts=3)

@@ -198,10 +198,11 @@ class BootstrapHeldUp : public BootstrapIndexesTest {
 };
 
 TEST_F(BootstrapHeldUp, what_another_process_builds_is_waited_for) {
-  other_->run("DELETE FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject'");
+  other_->run("SELECT FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject' FOR UPDATE");
   start();
   wait_for_the_others(1);
   other_->run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey, actor_id)");
+  other_->run("DELETE FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject'");
   EXPECT_EQ(finishing_.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   other_->commit();
   expect_all_there(kIndexes - 1);

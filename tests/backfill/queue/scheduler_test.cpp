@@ -198,6 +198,7 @@ TEST_F(SchedulerTest, an_account_that_breaks_again_and_again_is_downloaded_at_it
   store::ask_for_resync(session(), "b", clock_.now());
   advance(5s);
   EXPECT_THAT(tick(true), ElementsAre("b"));
+  session().run("DELETE FROM skua.backfill_jobs");
   advance(10min);
   EXPECT_THAT(tick(true), ElementsAre("a"));
 }

@@ -46,8 +46,11 @@ class OptionsReader final : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t /*size*/) override { return open(true); }
   bool key(string_t& name) override {
     // Deeper members have no meaning.
-    if (depth_ == 1) member_ = std::move(name);
-    if (depth_ == 2 && member_ == "payload") payload_member_ = std::move(name);
+    if (depth_ == 1) {
+      member_ = std::move(name);
+    } else if (depth_ == 2 && member_ == "payload") {
+      payload_member_ = std::move(name);
+    }
     return count();
   }
   bool end_object() override { return close(); }

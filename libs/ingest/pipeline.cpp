@@ -84,7 +84,7 @@ bool Pipeline::submit(transport::RawFrame& message, const Route& route,
   const std::size_t size = message.bytes.size();
   const std::uint64_t account = route.did.empty() ? 0 : seeded_hash(route.did);
   const bool is_dropped =
-      route.is_replaceable && can_resync() && !in_flight_.has_share(account, size);
+      route.is_replaceable && options_.gaps != nullptr && !in_flight_.has_share(account, size);
   const auto ticket = in_flight_.admit({.stream = route.stream,
                                         .seq = route.seq,
                                         .bytes = is_dropped ? 0 : size,
@@ -114,12 +114,8 @@ bool Pipeline::submit(transport::RawFrame& message, const Route& route,
   return true;
 }
 
-bool Pipeline::can_resync() const {
-  return options_.verification != nullptr && options_.verification->heads != nullptr;
-}
-
 void Pipeline::drop_over_share(Ticket ticket, std::string_view did) {
-  options_.verification->heads->add_gap(ticket, {std::string(did)});
+  options_.gaps->add_gap(ticket, {std::string(did)});
   intake_.drop(verify::errc::over_share);
   logger("intake")->warn(
       "did={}: more messages wait than the account's share: they are dropped, and a resync follows",

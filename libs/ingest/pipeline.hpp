@@ -137,8 +137,6 @@ class Pipeline final : private writer::Producer {
   void written(std::span<const event::Chunk* const> chunks) override;
   bool is_crowded() const override;
   writer::Counters& counters() override { return pool_.stream_counters(); }
-  /// Whether a resync can replace messages that are dropped.
-  bool can_resync() const;
   void drop_over_share(Ticket ticket, std::string_view did);
   void wait_for_answers(std::chrono::steady_clock::time_point deadline);
 

@@ -161,7 +161,7 @@ class InspectRepo(EndToEnd):
                 count = REPOSITORIES[name]
                 if count is None:
                     program = self.skua(None, "inspect", "repo", file, code=1)
-                    self.assertIn("CID in the CAR", "\n".join(program.stderr))
+                    self.assertIn("the CAR is not a repository", "\n".join(program.stderr))
                     continue
                 program = self.skua(None, "inspect", "repo", file)
                 self.assertEqual(len(program.stdout), count)

@@ -59,11 +59,12 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
     if (pipeline_) close();
   }
 
-  void open(std::size_t frames = 100'000, std::size_t decode_threads = 2) {
+  void open(std::size_t frames = 100'000, std::size_t decode_threads = 2,
+            std::size_t frame_parts = 1) {
     const auto on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
-    // Few accounts send everything.
+    // In most tests few accounts send everything.
     const ingest::InFlightList::Limits limits{
-        .frames = frames, .bytes = std::size_t{64} << 20, .frame_parts = 1};
+        .frames = frames, .bytes = std::size_t{64} << 20, .frame_parts = frame_parts};
     pool_ = std::make_unique<writer::WorkerPool>(writer::WorkerPoolOptions{
         .database_url = database_.url(), .server_clock = clock_, .on_defect = on_defect});
     cursor_saver_ = std::make_unique<CursorSaver>(
@@ -77,7 +78,8 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
         std::make_unique<Pipeline>(PipelineOptions{.sources = {kSource},
                                                    .decode_threads = decode_threads,
                                                    .in_flight = limits,
-                                                   .verification = &verifying_->verification()},
+                                                   .verification = &verifying_->verification(),
+                                                   .gaps = &heads_},
                                    *pool_, clock_);
     pool_->start();
     cursor_saver_->start({.watermark = [this](std::size_t) { return pipeline_->watermark(); },
@@ -319,6 +321,27 @@ TEST_F(ParkedAccountsTest, one_small_message_does_not_hold_the_cursor_for_ever) 
   EXPECT_EQ(dropped(errc::parked_over_budget), 1U);
   close();
   EXPECT_EQ(state_of(kSilent), "desynchronized, due");
+}
+
+TEST_F(ParkedAccountsTest, an_account_beyond_its_share_is_downloaded_later_and_delays_nobody) {
+  Account& waits = honest_.front();
+  accounts_.hold(waits.did);
+  open(3'200, 2, 32);
+  for (int i = 0; i < 150; ++i) push("#commit", commit(waits));
+  // Another kind of message is small, and a resync cannot replace it.
+  push("#identity", identity("claimed.example", waits.did));
+  push("#commit", commit(honest_.back()));
+  ASSERT_TRUE(wait_until([&] { return pipeline_->backlog().waiting == 101; }));
+  EXPECT_EQ(rows_of(honest_.back().did), 1U);
+  EXPECT_EQ(dropped(errc::over_share), 50U);
+  while (!accounts_.answer(waits.did)) std::this_thread::yield();
+  accounts_.stop_holding(waits.did);
+  ASSERT_TRUE(accounts_.wait_until_asked("now " + waits.did));
+  accounts_.answer(waits.did);
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(rows_of(waits.did), 100U);
+  close();
+  EXPECT_EQ(state_of(waits.did), "desynchronized, due");
 }
 
 TEST_F(ParkedAccountsTest, who_waits_for_the_directory_loses_nothing) {

@@ -128,6 +128,7 @@ void write_statuses(store::Session& session, const Repositories& repositories, T
   std::vector<std::string> dids = store::first_column(session.execute(kDeleted, asked));
   std::sort(dids.begin(), dids.end());
   std::vector<store::Gap> gaps;
+  gaps.reserve(dids.size());
   for (std::string& did : dids) gaps.push_back({std::move(did)});
   store::desynchronize(session, gaps, now + 2 * kClockDifference);
 }

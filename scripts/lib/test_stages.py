@@ -35,6 +35,9 @@ LONG_BACKFILLS = {
     "backfill-live": ["--seeds", "20", "--records", "20000", "--live", "300", "--server", "1"],
     "backfill-network": ["--seeds", "20", "--network", "--bootstrap", "--kills", "8", "--server", "1"],
 }
+# Hostile accounts: the time of their attack. Other builds are too slow for it.
+HOSTILE = ["--seconds", "10"]
+LONG_HOSTILE = ["--seconds", "60", "--seeds", "5", "--longest-delay", "1"]
 
 
 class Report:
@@ -217,6 +220,8 @@ class Run:
                      ["--seeds", str(seeds), "--seconds", str(seconds), "--rate", str(rate)])]
         for name, options in (LONG_BACKFILLS if self.options.long else BACKFILLS).items():
             programs.append(("backfill.py", f"{name}-{preset}", options))
+        if preset == "release":
+            programs.append(("hostile.py", "hostile-release", LONG_HOSTILE if self.options.long else HOSTILE))
         self.environment["SKUA_BIN_DIR"] = str(ROOT / f"build/{preset}/bin")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for _ in pool.map(lambda program: self.stress_program(preset, *program), programs):

@@ -130,12 +130,13 @@ class Attack(threading.Thread):
             return
         collection, value, number = RECORDS[name]
         did = self.dids[ATTACKS.index(name)]
-        text = json.dumps({"collection": collection, "did": did, "value": value})[1:]
+        request, rest = json.dumps({"collection": collection, "did": did})[1:-1], json.dumps(value)[1:]
         for _ in range(number):
             if time.monotonic() > began + 1:
                 return
             rkey = self.keys.next()
-            self.control.send("/record", f'{{"rkey": "{rkey}", {text}')
+            # No two records are equal: a repository with too many equal blocks is refused.
+            self.control.send("/record", f'{{"rkey": "{rkey}", {request}, "value": {{"number": {self.count}, {rest}}}')
             if name == "values":
                 self.unreadable.add((did, f"{collection}/{rkey}"))
             self.count += 1

@@ -60,7 +60,7 @@ class Stress:
                                         "50", "--oddities", "0", "--one-op-a-path"])
             self.network = ["--plc", self.sim.ready["plc"], "--allow-private-hosts", "--handles", "claimed"]
             environment = {**ENVIRONMENT, "SKUA_DATABASE_URL": cluster.url}
-            skua = self.start(Program, [BIN / "skua", "run", "--relay", self.sim.url, *self.network, "--verify", "full",
+            skua = self.start(Program, [BIN / "skua", "run", "--relay", self.sim.url, "--cursor", "oldest", *self.network, "--verify", "full",
                                         "--stats-interval", "1"], environment)
             delays, hostile = self.attack(skua)
             differences = self.end(skua, hostile, environment)

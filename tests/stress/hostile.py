@@ -19,7 +19,6 @@ Example: tests/stress/hostile.py --seconds 60 --longest-delay 1
 """
 
 import argparse
-import json
 import pathlib
 import shutil
 import subprocess
@@ -36,7 +35,7 @@ import comparison  # noqa: E402
 import projections  # noqa: E402
 from harness import BIN, Database, Program, Sim, wait_for  # noqa: E402
 from hostile_accounts import HONEST, HOSTILE, Attack, Control, Probe, quantile  # noqa: E402
-from seeds import run_seeds  # noqa: E402
+from seeds import print_result, run_seeds  # noqa: E402
 from stress import Cluster  # noqa: E402
 
 ENVIRONMENT = {"SKUA_ALLOW_UNSAFE_DATABASE": "true", "SKUA_HTTP": "off"}
@@ -131,10 +130,7 @@ def run_seed(seed, options):
     except Exception:  # A seed whose run fails is a finding, too.
         differences = [traceback.format_exc(), *(f"{program}:\n{program.tail()}" for program in stress.programs)]
     shutil.rmtree(stress.folder, ignore_errors=True)
-    words = "equal" if not differences else f"{len(differences)} DIFFERENCES"
-    print(f"seed {seed}: {words}, {time.monotonic() - started:.0f} s, {json.dumps(stress.outcome)}", flush=True)
-    for line in differences[:20]:
-        print(f"  {line[-1500:]}", flush=True)
+    print_result(seed, started, differences, stress.outcome)
     return seed, differences
 
 

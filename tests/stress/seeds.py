@@ -4,6 +4,15 @@ scripts/test.
 
 import concurrent.futures
 import json
+import time
+
+
+def print_result(seed, started, differences, outcome):
+    """Prints the outcome of a seed that began at `started`, and its first differences."""
+    words = "equal" if not differences else f"{len(differences)} DIFFERENCES"
+    print(f"seed {seed}: {words}, {time.monotonic() - started:.0f} s, {json.dumps(outcome)}", flush=True)
+    for line in differences[:20]:
+        print(f"  {line[-1500:]}", flush=True)
 
 
 def run_seeds(name, seed_name, run_seed, options):

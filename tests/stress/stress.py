@@ -47,7 +47,7 @@ import projections  # noqa: E402
 from database_proxy import DatabaseProxy  # noqa: E402
 from harness import BIN, SIM, Database, Program, Sim, wait_for  # noqa: E402
 from process_numbers import SecondProcess, need_namespaces  # noqa: E402
-from seeds import run_seeds  # noqa: E402
+from seeds import print_result, run_seeds  # noqa: E402
 from shifted_clock import set_shift, shifted_environment  # noqa: E402
 from standby import Copy  # noqa: E402
 from trouble import DEAD_LETTERS, FIRST_SEQ, Trouble  # noqa: E402
@@ -501,10 +501,7 @@ def run_seed(seed, options):
         differences.append(f"kept: {stress.folder}")
     else:
         shutil.rmtree(stress.folder, ignore_errors=True)
-    words = "equal" if not differences else f"{len(differences)} DIFFERENCES"
-    print(f"seed {seed}: {words}, {time.monotonic() - started:.0f} s, {json.dumps(stress.outcome)}", flush=True)
-    for line in differences[:20]:
-        print(f"  {line[-1500:]}", flush=True)
+    print_result(seed, started, differences, stress.outcome)
     return seed, differences
 
 

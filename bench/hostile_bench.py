@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """hostile_bench.py [--quick] [--attack NAME]... [--seconds N]
 
-Measures how long honest posts need from their commit to their row before, during and after attacks of accounts of the
-same network. `skua run` verifies a simulated network in full, with all projections; the hostile commits have valid
-signatures. bench/README.md explains the results.
+Measures how long honest posts need from their commit to their row, their notification, the judgement of their threadgate
+and their event of /changes before, during and after attacks of accounts of the same network. `skua run` verifies a
+simulated network in full, with all projections; the hostile commits have valid signatures. bench/README.md explains the
+results.
 
   --quick      a second for each part, which shows only that the benchmark works
-  --attack     values, bytes, small, identities or all; may be repeated (default: each of them)
+  --attack     values, bytes, small, letters, gates, identities or all; may be repeated (default: each of them)
   --seconds    the length of each part (default 20)
 
 Example: bench/hostile_bench.py --attack values --seconds 10
@@ -18,13 +19,14 @@ import statistics
 import sys
 import time
 
-from live_bench import BIN, ROOT, Program, Server, migrated
+from live_bench import BIN, ROOT, Program, Server, migrated, wait_for
 from options import parse, parser_of
 from projection_bench import PROJECTIONS, skua
 from report import Report
 
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 
+from changes import served_url  # noqa: E402
 from hostile_accounts import ATTACKS, HONEST, HOSTILE, Attack, Probe, quantile  # noqa: E402
 
 
@@ -41,6 +43,12 @@ class Installation:
         self.run = self.start(stack, BIN / "skua", "run", "--database", self.db.url, "--relay", self.ready["url"], "--plc",
                               self.ready["plc"], "--allow-private-hosts", "--handles", "claimed", "--verify", "full",
                               "--http", "127.0.0.1:0")
+
+        self.serve = self.start(stack, BIN / "skua", "serve", "--database", self.db.url, "--listen", "127.0.0.1:0")
+
+    def served(self):
+        """The URL of the change feed."""
+        return wait_for("the server of changes", lambda: served_url(self.serve), seconds=60)
 
     @staticmethod
     def start(stack, *arguments):
@@ -60,7 +68,7 @@ def measure(options, name):
             time.sleep(0.5)
             rows = installation.db.rows("select distinct did from skua.repositories where rev is not null order by did")
             dids = [row["did"] for row in rows]
-        probe = Probe(installation.ready["control"], installation.db, dids[:HONEST])
+        probe = Probe(installation.ready["control"], installation.db, dids[:HONEST], installation.served())
         probe.start()
         marks = [time.monotonic()]
         time.sleep(options.seconds)
@@ -75,13 +83,15 @@ def measure(options, name):
         if installation.run.process.poll() is not None:
             raise SystemExit(f"skua run has ended:\n{installation.run.tail()}")
         marks.append(math.inf)
-        with Report(f"{name} before", f"{name} during", f"{name} after") as report:
-            for part, since, until in zip(("before", "during", "after"), marks, marks[1:]):
-                delays = [delay for began, delay in probe.delays if since <= began < until]
-                print(f"{name:10} {part:6} {len(delays):5} posts, p50 "
-                      f"{1000 * statistics.median(delays) if delays else math.nan:7.0f} ms, p99 "
-                      f"{report.figure(f'{name} {part}', 1000 * quantile(delays, 0.99), '7.0f')} ms, longest "
-                      f"{1000 * max(delays, default=math.nan):7.0f} ms")
+        parts = dict(zip(("before", "during", "after"), zip(marks, marks[1:])))
+        with Report(*(f"{name} {kind} {part}" for kind in probe.delays for part in parts)) as report:
+            for kind, all_delays in probe.delays.items():
+                for part, (since, until) in parts.items():
+                    delays = [delay for began, delay in all_delays if since <= began < until]
+                    print(f"{name:10} {kind:12} {part:6} {len(delays):5}, p50 "
+                          f"{1000 * statistics.median(delays) if delays else math.nan:7.0f} ms, p99 "
+                          f"{report.figure(f'{name} {kind} {part}', 1000 * quantile(delays, 0.99), '7.0f')} ms, longest "
+                          f"{1000 * max(delays, default=math.nan):7.0f} ms")
         print(f"{name:10} hostile records and messages: {attack.count}")
 
 

@@ -135,7 +135,7 @@ app::BackfillOptions backfill_options(const Settings& settings, const BackfillRe
   }
   if (const auto found = settings.find(kPerHost, flags.per_host)) {
     auto& host = options.limits.host;
-    host.at_most = static_cast<std::size_t>(whole_number(*found, 1, 100));
+    host.at_most = static_cast<double>(whole_number(*found, 1, 100));
     host.at_first = std::min(host.at_first, host.at_most);
   }
   if (const auto found = settings.find(kLargestRepository, flags.largest_repository)) {

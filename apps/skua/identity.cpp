@@ -9,14 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "account_choice.hpp"
+#include "accounts/network_accounts.hpp"
 #include "app/database.hpp"
 #include "atproto/account_name.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
-#include "identity/did_resolver.hpp"
+#include "identity/did_document.hpp"
 #include "identity/handle_check.hpp"
-#include "identity/identity_cache.hpp"
 #include "identity/txt_lookup.hpp"
 #include "store/process_name.hpp"
 
@@ -78,16 +78,15 @@ void check_handle(const identity::HandleCheck& check, Shown& shown) {
   if (!verified) shown.handle_problem = verified.error().message();
 }
 
-identity::IdentityCache::Answer ask(identity::IdentityCache& cache, const std::string& did,
-                                    bool refresh) {
-  const auto promise = std::make_shared<std::promise<identity::IdentityCache::Answer>>();
+Result<identity::Account> find(accounts::NetworkAccounts& accounts, const std::string& did,
+                               bool refresh) {
+  using Freshness = accounts::AccountSource::Freshness;
+  // Shared: the other thread may still use it after this one has the answer.
+  const auto promise = std::make_shared<std::promise<Result<identity::Account>>>();
   auto answer = promise->get_future();
-  const auto done = [promise](const auto& result) { promise->set_value(result); };
-  if (refresh) {
-    cache.refresh(did, done);
-  } else {
-    cache.resolve(did, done);
-  }
+  accounts.identity_once(
+      did, refresh ? Freshness::Recent : Freshness::Known,
+      [promise](Result<identity::Account> found) { promise->set_value(std::move(found)); });
   return answer.get();
 }
 
@@ -101,24 +100,21 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
   verification.plc = flags.plc;
   verification.ca_file = flags.ca_file;
   verification.allow_private_hosts = flags.allow_private_hosts;
-  const auto network = network_accounts(settings, verification);
+  auto network = network_accounts(settings, verification);
   transport::HttpClientOptions http_options;
   http_options.allow_private_hosts = network.allow_private_hosts;
   http_options.ca_file = network.ca_file;
-  identity::DidResolverOptions resolver_options;
-  resolver_options.allow_private_hosts = network.allow_private_hosts;
-  resolver_options.plc_url = network.plc_url;
+  network.connect_timeout = http_options.connect_timeout;
+  network.total_timeout = http_options.total_timeout;
   const auto dns = dns_server(settings, flags.dns);
-  identity::IdentityCacheOptions cache_options;
   if (const auto database = find_database(settings, flags.database)) {
     app::check_database(*database);
-    cache_options.database_url = *database;
-    cache_options.application_name = store::process_name("skua identity");
+    network.database_url = *database;
+    network.application_name = store::process_name("skua identity");
   }
 
   transport::HttpClient http(http_options);
-  const identity::DidResolver resolver(http, resolver_options);
-  identity::IdentityCache cache(resolver, cache_options);
+  accounts::NetworkAccounts accounts(network, system_clock());
   const identity::HandleCheck check(http, identity::dns_txt_lookup(dns));
 
   auto did = *who;
@@ -130,19 +126,22 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
     }
     did = *found;
   }
-  const auto answer = ask(cache, did, flags.refresh);
+  const auto answer = find(accounts, did, flags.refresh);
   if (!answer) {
     command_line::print_stderr("skua identity: {}: {}\n", did,
-                               identity::failure_text(did, answer.error(), resolver_options));
+                               accounts.failure_text(did, answer.error()));
     return kFailure;
   }
   Shown shown;
   shown.account = *answer;
-  shown.source = cache.statistics().from_table > 0
-                     ? "skua.identities"
-                     : identity::document_url(did, resolver_options).value();
-  // Downloaded data is written before the cache stops.
-  cache.stop();
+  shown.source =
+      accounts.statistics().from_table > 0
+          ? "skua.identities"
+          : identity::document_url(did, {.plc_url = network.plc_url,
+                                         .allow_private_hosts = network.allow_private_hosts})
+                .value();
+  // A downloaded document is written before the stop ends.
+  accounts.stop();
   check_handle(check, shown);
   print(shown, flags.json);
   return kSuccess;

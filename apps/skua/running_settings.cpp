@@ -60,7 +60,7 @@ RunningAnswer ask_running_settings(const std::string& origin, const std::string&
   request.url = origin + "/settings";
   request.origin = transport::HostOrigin::configured;
   request.max_body_bytes = kLargestPage;
-  const auto answer = client.get(std::move(request));
+  const auto answer = client.send(std::move(request));
   if (!answer) return failed(answer.error().message());
   if (answer->status != 200) return failed(fmt::format("HTTP {}", answer->status));
   auto settings = parse_running_settings(answer->body);

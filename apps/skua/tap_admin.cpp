@@ -77,7 +77,7 @@ transport::HttpAnswer TapAdmin::ask(const std::string& path, std::optional<std::
     request.headers.push_back(
         {"Authorization", transport::basic_authorization("admin", password_)});
   }
-  auto answer = client_.get(std::move(request));
+  auto answer = client_.send(std::move(request));
   if (!answer) {
     throw std::runtime_error(
         fmt::format("{}: {} (does Tap run there?)", origin_, answer.error().message()));

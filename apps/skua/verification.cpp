@@ -35,7 +35,7 @@ store::Resync resync(const Settings& settings, const VerificationFlags& flags) {
 
 std::string plc_url(const Settings& settings, const std::optional<std::string>& flag) {
   const auto found = settings.find(kPlc, flag);
-  if (!found) return identity::DidResolverOptions().plc_url;
+  if (!found) return accounts::NetworkAccountsOptions().plc_url;
   if (const auto url = transport::parse_http_url(found->value); !url) {
     throw UsageError(fmt::format("{}: '{}': {}; expected a URL such as https://plc.directory",
                                  found->origin, found->value, url.error().message()));

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "accounts/account_source.hpp"
+#include "accounts/network_accounts.hpp"
 #include "identity/txt_lookup.hpp"
 #include "settings.hpp"
 #include "store/repository_table.hpp"

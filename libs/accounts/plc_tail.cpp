@@ -53,7 +53,28 @@ ErrorCode error_of(const Result<transport::HttpAnswer>& answer) {
   return answer->status == 429 ? identity::errc::rate_limited : identity::errc::server_failed;
 }
 
+constexpr seconds kFirstWait{1};
+constexpr seconds kLongestOwnWait{60};
+/// After that many the longest wait is reached.
+constexpr std::uint64_t kDoublings = 6;
+
 }  // namespace
+
+milliseconds pause_after_page(const transport::HttpAnswer& answer, bool is_end, Timestamp now) {
+  const milliseconds usual = is_end ? kTailInterval : kTailCatchUp;
+  const auto stated = transport::stated_rate_limit(answer, now);
+  if (!stated || !stated->limit || stated->remaining >= *stated->limit / 2) return usual;
+  const auto until_reset = std::min<seconds>(stated->until_reset, kLongestTailWait);
+  return std::max<milliseconds>(usual, until_reset);
+}
+
+milliseconds pause_after_failure(std::uint64_t failures, const transport::HttpAnswer* answer,
+                                 Timestamp now) {
+  const auto own = std::min(kLongestOwnWait, kFirstWait * (1 << std::min(failures, kDoublings)));
+  if (answer == nullptr) return own;
+  const auto asked = transport::asked_wait(*answer, now).value_or(seconds(0));
+  return std::max(own, std::min<seconds>(asked, kLongestTailWait));
+}
 
 PlcTail::PlcTail(Options options, OnChange on_change, const Clock& clock)
     : options_(std::move(options)),
@@ -105,7 +126,7 @@ milliseconds PlcTail::look(store::Session& session) {
   request.url = identity::export_url(export_, pages_.after(start_of(cursor, asked_at)));
   request.origin = transport::HostOrigin::configured;
   request.max_body_bytes = options_.max_page_bytes;
-  const auto answer = http_.get(std::move(request));
+  const auto answer = http_.send(std::move(request));
   if (answer && answer->status == 200) return take(session, cursor, *answer, asked_at);
   const ErrorCode error = error_of(answer);
   if (error == transport::errc::http_stopped) return kTailInterval;

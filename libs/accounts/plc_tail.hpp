@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "accounts/tail_pace.hpp"
 #include "base/metric.hpp"
 #include "base/time.hpp"
 #include "identity/export_page.hpp"
@@ -18,6 +17,23 @@
 #include "transport/http_client.hpp"
 
 namespace skua::accounts {
+
+/// Between two requests when the directory had no further operations.
+inline constexpr std::chrono::milliseconds kTailInterval{3'000};
+/// While it has more.
+inline constexpr std::chrono::milliseconds kTailCatchUp{1'000};
+/// The longest wait, even if the directory asks for more.
+inline constexpr std::chrono::minutes kLongestTailWait{5};
+
+/// How long to wait after a page. If the directory states a limit of which less than half remains,
+/// until it is renewed: the rest is for documents. Pure.
+std::chrono::milliseconds pause_after_page(const transport::HttpAnswer& answer, bool is_end,
+                                           Timestamp now);
+
+/// How long to wait after failures in a row, of which there is at least one: from two seconds to a
+/// minute, or as long as the directory asks. `answer`: null if there was none. Pure.
+std::chrono::milliseconds pause_after_failure(std::uint64_t failures,
+                                              const transport::HttpAnswer* answer, Timestamp now);
 
 /// Metrics of the PLC tail. Written by one thread, read by any thread.
 struct PlcTailMetrics {

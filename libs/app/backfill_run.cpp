@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "accounts/handle_lookups.hpp"
+#include "accounts/handle_verifier.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "feed/log_maintenance.hpp"
@@ -23,7 +23,7 @@ backfill::FindAccount find_accounts(accounts::AccountSource& accounts) {
                      std::function<void(Result<identity::Account>)> done) {
     const auto freshness = fresh ? accounts::AccountSource::Freshness::Recent
                                  : accounts::AccountSource::Freshness::Known;
-    accounts.identity(did, freshness, std::move(done));
+    accounts.identity_once(did, freshness, std::move(done));
   };
 }
 

@@ -17,7 +17,8 @@
 
 namespace skua::app {
 
-/// Finds DID documents with an AccountSource, which outlives the result.
+/// Finds DID documents with an AccountSource, which outlives the result. A job is tried again after
+/// a failure, so each is asked once.
 backfill::FindAccount find_accounts(accounts::AccountSource& accounts);
 
 /// How repositories are downloaded. The defaults suit the live network.

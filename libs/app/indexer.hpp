@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "accounts/account_source.hpp"
+#include "accounts/network_accounts.hpp"
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
 #include "base/time.hpp"

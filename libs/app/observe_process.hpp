@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "accounts/account_source.hpp"
+#include "accounts/network_accounts.hpp"
 #include "accounts/plc_tail.hpp"
 #include "pages/process_state.hpp"
 #include "sources/source_run.hpp"

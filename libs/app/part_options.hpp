@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "accounts/handle_lookups.hpp"
+#include "accounts/handle_verifier.hpp"
 #include "accounts/plc_tail.hpp"
 #include "app/indexer.hpp"
 #include "sources/labeler/discovery/discovered_labelers.hpp"

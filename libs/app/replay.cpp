@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "accounts/handle_lookups.hpp"
+#include "accounts/handle_verifier.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "base/guarded.hpp"

@@ -147,7 +147,7 @@ class Backfiller::Impl final : private writer::Producer {
   transport::HttpClientOptions http_options() const {
     transport::HttpClientOptions http = options_.http;
     http.max_at_once = options_.limits.in_all + kListsAtOnce * (options_.audit ? 2 : 1);
-    http.idle_of_one_origin = options_.limits.host.at_most;
+    http.idle_of_one_origin = static_cast<std::size_t>(options_.limits.host.at_most);
     return http;
   }
 

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -12,13 +11,13 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/fair_lines.hpp"
+
 namespace skua {
 
-/// A queue between threads in which keys take turns: a consumer gets one item of each key that has
-/// items, then the next item of each, and so on. The items of a key keep their order. So a key with
-/// many items delays its own items only. Any number of producers and one consumer. Not bounded: its
-/// producers are. After `close()` it accepts no items; the consumer receives the remaining ones and
-/// then sees the end.
+/// FairLines between threads: keys take turns. Any number of producers and one consumer. Not
+/// bounded: its producers are. After `close()` it accepts no items; the consumer receives the
+/// remaining ones and then sees the end.
 ///
 /// `Traits` has static functions of an item: `key` (a hash; keys with the same hash share their
 /// turns), `weight` (how much it counts for the size of a batch) and `cost` (in the unit of
@@ -42,7 +41,8 @@ class FairQueue {
       const std::scoped_lock lock(mutex_);
       if (closed_) return;
       weight_ += Traits::weight(item);
-      append(std::move(item));
+      const Key key = Traits::key(item);
+      lines_.push(key, std::move(item));
       many = wanted_ > 0 && weight_ >= wanted_;
     }
     filled_.notify_one();
@@ -55,23 +55,22 @@ class FairQueue {
   Room pop_some(std::vector<T>& out, Room room, const Skipped& skipped,
                 std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
-    filled_.wait_for(lock, wait, [&] { return closed_ || size_ > 0; });
+    filled_.wait_for(lock, wait, [&] { return closed_ || lines_.size() > 0; });
     Room taken{0, 0};
     // How many keys were passed over since the last item: then all keys that are left.
     std::size_t passed = 0;
-    while (passed < turns_.size() && taken.weight < room.weight && taken.cost < room.cost) {
-      const Key key = turns_.front();
-      turns_.pop_front();
-      if (skipped.contains(key)) {
-        turns_.push_back(key);
+    while (passed < lines_.turns() && taken.weight < room.weight && taken.cost < room.cost) {
+      if (skipped.contains(lines_.next())) {
+        lines_.pass_over();
         ++passed;
         continue;
       }
       passed = 0;
-      out.push_back(take_first(key));
+      out.push_back(lines_.take());
       taken.weight += Traits::weight(out.back());
       taken.cost += Traits::cost(out.back());
     }
+    weight_ -= taken.weight;
     return taken;
   }
 
@@ -99,7 +98,7 @@ class FairQueue {
   }
   std::size_t size() const {
     const std::scoped_lock lock(mutex_);
-    return size_;
+    return lines_.size();
   }
   /// The weight of all items.
   std::size_t weight() const {
@@ -108,81 +107,10 @@ class FairQueue {
   }
 
  private:
-  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
-  /// An item and the place of the next one of its key. Places without an item are a list, too.
-  struct Place {
-    T item;
-    std::uint32_t next = kNone;
-  };
-  /// The items of a key.
-  struct Line {
-    std::uint32_t first = kNone;
-    std::uint32_t last = kNone;
-  };
-
-  void append(T item) {
-    const std::uint32_t place = free_place(std::move(item));
-    const Key key = Traits::key(places_[place].item);
-    Line& line = lines_[key];
-    if (line.first == kNone) {
-      line.first = place;
-      turns_.push_back(key);
-    } else {
-      places_[line.last].next = place;
-    }
-    line.last = place;
-    ++size_;
-  }
-
-  std::uint32_t free_place(T item) {
-    if (free_ == kNone) {
-      places_.push_back({std::move(item)});
-      return static_cast<std::uint32_t>(places_.size() - 1);
-    }
-    const std::uint32_t place = free_;
-    free_ = places_[place].next;
-    places_[place] = {std::move(item)};
-    return place;
-  }
-
-  /// The first item of the key whose turn it is. The key waits for its next turn if it has more.
-  T take_first(Key key) {
-    const auto line = lines_.find(key);
-    const std::uint32_t place = line->second.first;
-    T item = std::move(places_[place].item);
-    line->second.first = places_[place].next;
-    places_[place].next = free_;
-    free_ = place;
-    if (line->second.first == kNone) {
-      lines_.erase(line);
-    } else {
-      turns_.push_back(key);
-    }
-    --size_;
-    weight_ -= Traits::weight(item);
-    if (size_ == 0) release_memory();
-    return item;
-  }
-
-  /// After a crowd has left.
-  void release_memory() {
-    constexpr std::size_t kKept = 10'000;
-    if (places_.size() <= kKept) return;
-    places_ = std::vector<Place>();
-    free_ = kNone;
-    lines_ = boost::unordered_flat_map<Key, Line>();
-  }
-
   mutable std::mutex mutex_;
   std::condition_variable filled_;
   std::condition_variable many_;
-  std::vector<Place> places_;
-  std::uint32_t free_ = kNone;
-  boost::unordered_flat_map<Key, Line> lines_;
-  /// The keys that have items, in the order of their turns.
-  std::deque<Key> turns_;
-  std::size_t size_ = 0;
+  FairLines<T, Key> lines_;
   std::size_t weight_ = 0;  // of all items
   std::size_t wanted_ = 0;  // the weight that the consumer waits for; 0: it does not wait
   bool closed_ = false;

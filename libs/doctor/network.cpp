@@ -86,8 +86,8 @@ std::vector<NetworkAnswer> ask_network(const std::vector<NetworkTarget>& targets
     request.origin = transport::HostOrigin::configured;
     request.max_body_bytes = kLargestBody;
     const auto asked = SteadyClock::now();
-    client.get(std::move(request), [&promise = promises[i], &clock,
-                                    asked](const Result<transport::HttpAnswer>& result) {
+    client.send(std::move(request), [&promise = promises[i], &clock,
+                                     asked](const Result<transport::HttpAnswer>& result) {
       promise.set_value(answer_of(result, clock, asked));
     });
   }

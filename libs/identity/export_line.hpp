@@ -4,8 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "base/result.hpp"
+#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "identity/identity_table.hpp"
 
@@ -40,5 +43,22 @@ struct ExportPosition {
 /// The place of a line that `parse_export_line` refuses, such as one with an operation of an
 /// unknown type; nothing: the line does not tell.
 std::optional<ExportPosition> export_position(std::string_view line);
+
+/// Operations of an export, of which the newest of each DID counts, whatever their order. One
+/// thread.
+class NewestOperations {
+ public:
+  /// Takes an operation that is not nullified, with `operation_at`.
+  void add(IdentityRow row);
+
+  /// The number of DIDs.
+  std::size_t size() const { return rows_.size(); }
+
+  /// One row for each DID, for import_identities, and none left. `fetched_at`: of all rows.
+  std::vector<IdentityRow> take(Timestamp fetched_at);
+
+ private:
+  std::unordered_map<std::string, IdentityRow, SeededHash> rows_;
+};
 
 }  // namespace skua::identity

@@ -8,7 +8,6 @@
 
 #include "base/seeded_hash.hpp"
 #include "identity/export_line.hpp"
-#include "identity/newest_operations.hpp"
 
 namespace skua::identity {
 namespace {

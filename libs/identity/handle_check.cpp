@@ -77,7 +77,7 @@ Result<std::string> HandleCheck::ask_host(const std::string& handle) const {
   transport::HttpRequest request;
   request.url = fmt::format("https://{}:{}/.well-known/atproto-did", handle, https_port_);
   request.max_body_bytes = kMaxDidBytes + 64;
-  const auto answer = http_.get(std::move(request));
+  const auto answer = http_.send(std::move(request));
   if (!answer) {
     // A page of a host that answers everything is longer than a DID.
     if (answer.error() == transport::errc::host_not_found ||

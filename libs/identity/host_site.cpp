@@ -1,8 +1,17 @@
 #include "identity/host_site.hpp"
 
-#include "identity/site_queue.hpp"
-
 namespace skua::identity {
+
+std::string site_of(std::string_view did) {
+  return site_of_host(did.substr(did.rfind(':') + 1));
+}
+
+std::string site_of_host(std::string_view host) {
+  const auto last = host.rfind('.');
+  if (last == std::string_view::npos || last == 0) return std::string(host);
+  const auto before = host.rfind('.', last - 1);
+  return std::string(before == std::string_view::npos ? host : host.substr(before + 1));
+}
 
 std::string site_of_origin(std::string_view origin) {
   constexpr std::string_view kBehindScheme = "://";

@@ -1,12 +1,9 @@
 #include "identity/host_status.hpp"
 
-#include <utility>
-
 #include <nlohmann/json.hpp>
 
 #include "atproto/hosting_status.hpp"
 #include "identity/errc.hpp"
-#include "identity/json_field.hpp"
 #include "identity/read_input.hpp"
 
 namespace skua::identity {
@@ -23,9 +20,7 @@ std::string query_of(std::string_view did) {
   return text;
 }
 
-}  // namespace
-
-Result<HostStatus> read_host_status(const transport::HttpAnswer& answer, std::string_view did) {
+Result<HostStatus> status_of(const transport::HttpAnswer& answer, std::string_view did) {
   if (answer.status == 429) return errc::rate_limited;
   const json body = json::parse(answer.body, nullptr, false);
   if (answer.status == 400 && text_field(body, "error") == "RepoNotFound") {
@@ -40,15 +35,19 @@ Result<HostStatus> read_host_status(const transport::HttpAnswer& answer, std::st
   return HostStatus{!atproto::hides(active->get<bool>(), status), std::string(status)};
 }
 
-void ask_host_status(transport::HttpClient& http, const std::string& pds, const std::string& did,
-                     std::function<void(Result<HostStatus>)> done) {
+}  // namespace
+
+transport::HttpRequest host_status_request(const std::string& pds, std::string_view did) {
   transport::HttpRequest request;
   request.url = pds + "/xrpc/com.atproto.sync.getRepoStatus?did=" + query_of(did);
   request.max_body_bytes = kMaxAnswer;
-  http.get(std::move(request), [did, done = std::move(done)](Result<transport::HttpAnswer> answer) {
-    if (!answer) return done(answer.error());
-    done(read_input<Result<HostStatus>>(did, [&] { return read_host_status(*answer, did); }));
-  });
+  return request;
+}
+
+Result<HostStatus> read_host_status(const Result<transport::HttpAnswer>& answer,
+                                    std::string_view did) {
+  if (!answer) return answer.error();
+  return read_input<Result<HostStatus>>(did, [&] { return status_of(*answer, did); });
 }
 
 }  // namespace skua::identity

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,13 +17,13 @@ struct HostStatus {
   std::string status;
 };
 
-/// Reads an answer of getRepoStatus about `did`. A host that knows no such repository says that it
-/// was deleted. Errors: server_failed, rate_limited, document_json, document_of_other.
-Result<HostStatus> read_host_status(const transport::HttpAnswer& answer, std::string_view did);
+/// The request to the host `pds`, an origin such as https://pds.example.
+transport::HttpRequest host_status_request(const std::string& pds, std::string_view did);
 
-/// Asks the host `pds`, an origin such as https://pds.example. `done` is called once, on the HTTP
-/// client's thread. Errors: as above, or transport's.
-void ask_host_status(transport::HttpClient& http, const std::string& pds, const std::string& did,
-                     std::function<void(Result<HostStatus>)> done);
+/// Reads an answer of getRepoStatus about `did`. A host that knows no such repository says that it
+/// was deleted. Errors: those of transport, server_failed, rate_limited, document_json,
+/// document_of_other, unforeseen.
+Result<HostStatus> read_host_status(const Result<transport::HttpAnswer>& answer,
+                                    std::string_view did);
 
 }  // namespace skua::identity

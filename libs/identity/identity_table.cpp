@@ -1,7 +1,14 @@
 #include "identity/identity_table.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "atproto/multikey.hpp"
+#include "atproto/signing.hpp"
+#include "store/outage.hpp"
 
 namespace skua::identity {
 namespace {
@@ -86,6 +93,17 @@ std::size_t write(store::Session& session, const store::Statement& statement,
   return session.execute(statement, params).affected();
 }
 
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr auto kTablePause = std::chrono::seconds(10);
+
+/// Nothing: there is none, or it is no point of its curve.
+std::optional<atproto::Multikey> key_of_text(std::string_view text) {
+  const auto key = atproto::Multikey::parse(text);
+  if (!key || !atproto::VerifyingKey::from_multikey(*key)) return std::nullopt;
+  return *key;
+}
+
 }  // namespace
 
 std::vector<IdentityRow> load_identities(store::Session& session,
@@ -128,6 +146,55 @@ std::size_t import_identities(store::Session& session, std::vector<IdentityRow> 
   params.array(dids).array(creations);
   session.execute(kSetCreation, params);
   return written;
+}
+
+std::optional<Account> account_of(const IdentityRow& row) {
+  Account account{.did = row.did,
+                  .key = key_of_text(row.signing_key),
+                  .pds = row.pds,
+                  .handle = row.handle,
+                  .label_key = key_of_text(row.label_key),
+                  .fetched_at = row.fetched_at};
+  if (!account.label_key && (!account.key || account.pds.empty())) return std::nullopt;
+  return account;
+}
+
+IdentityRow row_of(const Account& account) {
+  return {.did = account.did,
+          .signing_key = account.key ? account.key->to_string() : std::string(),
+          .pds = account.pds,
+          .handle = account.handle,
+          .fetched_at = account.fetched_at,
+          .label_key = account.label_key ? account.label_key->to_string() : std::string()};
+}
+
+std::vector<IdentityRow> StoredIdentities::load(const std::vector<std::string>& dids) {
+  std::vector<IdentityRow> rows;
+  perform([&](store::Session& session) { rows = load_identities(session, dids); });
+  return rows;
+}
+
+void StoredIdentities::save(std::vector<IdentityRow> rows) {
+  if (rows.empty()) return;
+  perform([&](store::Session& session) { save_identities(session, std::move(rows)); });
+}
+
+void StoredIdentities::perform(const std::function<void(store::Session&)>& work) {
+  if (url_.empty() || SteadyClock::now() < away_until_) return;
+  try {
+    if (!session_ || !session_->connected()) {
+      session_ = std::make_unique<store::Session>(url_, name_);
+    }
+    work(*session_);
+  } catch (const store::DefectError&) {
+    throw;
+  } catch (const store::SqlError& error) {
+    session_.reset();
+    away_until_ = SteadyClock::now() + kTablePause;
+    store::log_retry("identity",
+                     fmt::format("working without skua.identities for {} s", kTablePause.count()),
+                     error);
+  }
 }
 
 }  // namespace skua::identity

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.hpp"
+#include "identity/account.hpp"
 #include "store/session.hpp"
 
 namespace skua::identity {
@@ -41,5 +46,29 @@ void save_identities(store::Session& session, std::vector<IdentityRow> rows);
 /// Writes the content of an export (each row with operation_at), and replaces content that is older
 /// than the operation. One row for each DID, in any order. Returns the number of rows written.
 std::size_t import_identities(store::Session& session, std::vector<IdentityRow> rows);
+
+/// Nothing: the row has no usable key.
+std::optional<Account> account_of(const IdentityRow& row);
+IdentityRow row_of(const Account& account);
+
+/// `skua.identities` for a part that works without the table while the database is away: everything
+/// in it can be fetched again. One thread.
+class StoredIdentities {
+ public:
+  /// An empty `database_url`: nothing is stored. `session_name` is how other sessions see this one.
+  StoredIdentities(std::string database_url, std::string session_name)
+      : url_(std::move(database_url)), name_(std::move(session_name)) {}
+
+  std::vector<IdentityRow> load(const std::vector<std::string>& dids);
+  void save(std::vector<IdentityRow> rows);
+
+ private:
+  void perform(const std::function<void(store::Session&)>& work);
+
+  const std::string url_;
+  const std::string name_;
+  std::unique_ptr<store::Session> session_;
+  std::chrono::steady_clock::time_point away_until_;
+};
 
 }  // namespace skua::identity

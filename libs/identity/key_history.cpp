@@ -15,12 +15,11 @@ namespace {
 
 constexpr std::size_t kMaxLog = 8 * 1024 * 1024;
 
-Result<KeyHistory> judge(const Result<transport::HttpAnswer>& answer, std::string_view did) {
-  if (!answer) return answer.error();
-  if (answer->status == 429) return errc::rate_limited;
-  if (answer->status == 404 || answer->status == 410) return errc::did_not_found;
-  if (answer->status != 200) return errc::server_failed;
-  return read_key_history(answer->body, did);
+Result<KeyHistory> history_of(const transport::HttpAnswer& answer, std::string_view did) {
+  if (answer.status == 429) return errc::rate_limited;
+  if (answer.status == 404 || answer.status == 410) return errc::did_not_found;
+  if (answer.status != 200) return errc::server_failed;
+  return read_key_history(std::string_view(answer.body), did);
 }
 
 }  // namespace
@@ -72,17 +71,20 @@ std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp ti
   return keys;
 }
 
-void ask_key_history(transport::HttpClient& http, const std::string& plc_url,
-                     const std::string& did, std::function<void(Result<KeyHistory>)> done) {
-  if (!atproto::is_plc_did(did)) return done(errc::did_method);
+Result<transport::HttpRequest> key_history_request(const std::string& plc_url,
+                                                   const std::string& did) {
+  if (!atproto::is_plc_did(did)) return errc::did_method;
   transport::HttpRequest request;
   request.url = plc_url + "/" + did + "/log/audit";
   request.origin = transport::HostOrigin::configured;
   request.max_body_bytes = kMaxLog;
-  http.get(std::move(request),
-           [did, done = std::move(done)](const Result<transport::HttpAnswer>& answer) {
-             done(read_input<Result<KeyHistory>>(did, [&] { return judge(answer, did); }));
-           });
+  return request;
+}
+
+Result<KeyHistory> read_key_history(const Result<transport::HttpAnswer>& answer,
+                                    std::string_view did) {
+  if (!answer) return answer.error();
+  return read_input<Result<KeyHistory>>(did, [&] { return history_of(*answer, did); });
 }
 
 }  // namespace skua::identity

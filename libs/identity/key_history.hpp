@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,9 +48,13 @@ inline constexpr std::size_t kMaxKeysNear = 8;
 std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp time,
                                          KeyUse use = KeyUse::Commits);
 
-/// Asks a directory. `done` is called once, on the HTTP client's thread. Errors: did_not_found,
-/// did_method (not a did:plc), server_failed, rate_limited, document_json, or transport's.
-void ask_key_history(transport::HttpClient& http, const std::string& plc_url,
-                     const std::string& did, std::function<void(Result<KeyHistory>)> done);
+/// The request for the log of a DID to a directory. Error: did_method (not a did:plc).
+Result<transport::HttpRequest> key_history_request(const std::string& plc_url,
+                                                   const std::string& did);
+
+/// The history of the answer to that request. Errors: those of transport, did_not_found,
+/// rate_limited, server_failed, document_json, unforeseen.
+Result<KeyHistory> read_key_history(const Result<transport::HttpAnswer>& answer,
+                                    std::string_view did);
 
 }  // namespace skua::identity

@@ -123,7 +123,7 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
     request.url = export_url(*endpoint, after);
     request.origin = transport::HostOrigin::configured;
     request.max_body_bytes = kMaxPageBytes;
-    const auto answer = http.get(std::move(request));
+    const auto answer = http.send(std::move(request));
     if (!answer || answer->status != 200) {
       const bool limited = answer && answer->status == 429;
       const bool passing =

@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "identity/newest_operations.hpp"
+#include "identity/export_line.hpp"
 #include "store/session.hpp"
 #include "transport/http_client.hpp"
 

@@ -32,7 +32,6 @@ namespace skua::ingest {
 
 /// How the decoders of a pipeline verify messages. Outlives them.
 struct Verification {
-  /// A RetryingAccounts: keys are asked for until there is an answer.
   accounts::AccountSource& accounts;
   /// Null: the messages are labels. The other members are for commits only.
   RepositoryLookup* repositories = nullptr;

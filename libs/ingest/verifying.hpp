@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "accounts/account_source.hpp"
-#include "accounts/retrying_accounts.hpp"
 #include "ingest/decoder.hpp"
 #include "ingest/pending_heads.hpp"
 #include "ingest/repository_lookup.hpp"
@@ -41,7 +40,7 @@ class Verifying {
   }
 
  private:
-  accounts::RetryingAccounts accounts_;
+  accounts::AccountSource& accounts_;
   /// Nothing: of labels.
   std::optional<RepositoryLookup> repositories_;
   const Verification verification_;

@@ -39,7 +39,7 @@ void Poller::ask(Page page) {
   request.url = options_.origin + path_of(page);
   request.origin = transport::HostOrigin::configured;
   request.max_body_bytes = kMostBytes;
-  client_->get(std::move(request), [this, page](Result<transport::HttpAnswer> result) {
+  client_->send(std::move(request), [this, page](Result<transport::HttpAnswer> result) {
     Answer answer;
     answer.page = page;
     answer.at = std::chrono::steady_clock::now();

@@ -57,6 +57,16 @@ seconds until(std::chrono::sys_seconds instant, Timestamp now) {
   return std::max(seconds(0), std::chrono::ceil<seconds>(instant - now));
 }
 
+/// RateLimit-Reset: an instant or seconds.
+std::optional<seconds> until_reset(const HttpAnswer& answer, Timestamp now) {
+  const auto reset = number_of(answer.rate_limit_reset);
+  if (!reset || *reset < 0) return std::nullopt;
+  // In seconds it is a small number, as an instant it is more than a billion.
+  constexpr std::int64_t kSomeYears = 100'000'000;
+  if (*reset < kSomeYears) return seconds(*reset);
+  return until(std::chrono::sys_seconds(seconds(*reset)), now);
+}
+
 }  // namespace
 
 ByteView body_of(const HttpAnswer& answer) {
@@ -71,12 +81,17 @@ std::optional<seconds> asked_wait(const HttpAnswer& answer, Timestamp now) {
   if (const auto after = number_of(answer.retry_after))
     return std::max(seconds(0), seconds(*after));
   if (const auto date = http_date(answer.retry_after)) return until(*date, now);
-  const auto reset = number_of(answer.rate_limit_reset);
-  if (number_of(answer.rate_limit_remaining) != 0 || !reset || *reset < 0) return std::nullopt;
-  // RateLimit-Reset in seconds is a small number, as an instant it is more than a billion.
-  constexpr std::int64_t kSomeYears = 100'000'000;
-  if (*reset < kSomeYears) return seconds(*reset);
-  return until(std::chrono::sys_seconds(seconds(*reset)), now);
+  if (number_of(answer.rate_limit_remaining) != 0) return std::nullopt;
+  return until_reset(answer, now);
+}
+
+std::optional<RateLimit> stated_rate_limit(const HttpAnswer& answer, Timestamp now) {
+  const auto remaining = number_of(answer.rate_limit_remaining);
+  const auto reset = until_reset(answer, now);
+  if (!remaining || *remaining < 0 || !reset) return std::nullopt;
+  auto limit = number_of(answer.rate_limit);
+  if (limit && *limit < 0) limit.reset();
+  return RateLimit{limit, *remaining, *reset};
 }
 
 class HttpClient::Impl {
@@ -85,14 +100,15 @@ class HttpClient::Impl {
       : options_(completed(std::move(options))),
         tls_(impl::make_tls_client_context(options_.ca_file)),
         inbox_(std::make_shared<impl::Inbox>(io_)),
-        pool_(io_.get_executor(), options_.idle_timeout, options_.idle_of_one_origin),
+        pool_(io_.get_executor(), options_.idle_timeout, options_.idle_of_one_origin,
+              options_.idle_in_all),
         context_{io_, inbox_, tls_, options_, pool_},
         work_(io_.get_executor()),
         thread_([this] { io_.run(); }) {}
 
   ~Impl() { stop(); }
 
-  void get(HttpRequest request, Callback done) {
+  void send(HttpRequest request, Callback done) {
     const bool taken = stopped_.with([&](bool stopped) {
       if (stopped) return false;
       auto waiting = std::make_shared<Waiting>(Waiting{std::move(request), done});
@@ -173,16 +189,16 @@ HttpClient::HttpClient(HttpClientOptions options)
 
 HttpClient::~HttpClient() = default;
 
-void HttpClient::get(HttpRequest request, Callback done) {
-  impl_->get(std::move(request), std::move(done));
+void HttpClient::send(HttpRequest request, Callback done) {
+  impl_->send(std::move(request), std::move(done));
 }
 
-Result<HttpAnswer> HttpClient::get(HttpRequest request) {
+Result<HttpAnswer> HttpClient::send(HttpRequest request) {
   // Shared: the other thread may still use it after this one has the answer.
   const auto promise = std::make_shared<std::promise<Result<HttpAnswer>>>();
   auto answer = promise->get_future();
-  impl_->get(std::move(request),
-             [promise](Result<HttpAnswer> result) { promise->set_value(std::move(result)); });
+  impl_->send(std::move(request),
+              [promise](Result<HttpAnswer> result) { promise->set_value(std::move(result)); });
   return answer.get();
 }
 

@@ -92,6 +92,19 @@ std::optional<Timestamp> host_time(const HttpAnswer& answer);
 /// Never negative, but unbounded: the caller must set a limit.
 std::optional<std::chrono::seconds> asked_wait(const HttpAnswer& answer, Timestamp now);
 
+/// The request limit that a host states in an answer (RateLimit-Limit, -Remaining, -Reset).
+struct RateLimit {
+  /// Requests in a window; nothing when the host does not state it.
+  std::optional<std::int64_t> limit;
+  /// Requests that remain in this window; never negative.
+  std::int64_t remaining = 0;
+  /// The time until the next window. Never negative, but unbounded: the caller sets a limit.
+  std::chrono::seconds until_reset{0};
+};
+
+/// The limit that an answer states. Nothing if there is none, or if it is meaningless.
+std::optional<RateLimit> stated_rate_limit(const HttpAnswer& answer, Timestamp now);
+
 struct HttpClientOptions {
   /// A PEM file with certificates to trust besides the system's; empty: none.
   std::string ca_file;
@@ -102,9 +115,10 @@ struct HttpClientOptions {
   /// For a request with all its redirects, from the moment it leaves the queue.
   std::chrono::milliseconds total_timeout = std::chrono::seconds(30);
   int max_redirects = 3;
-  /// How long a connection is kept for the next request to its origin; zero: not at all. At most 64
-  /// are kept.
+  /// How long a connection is kept for the next request to its origin; zero: not at all.
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(10);
+  /// The number of kept connections.
+  std::size_t idle_in_all = 64;
   /// The number of kept connections to one origin.
   std::size_t idle_of_one_origin = 4;
   /// The period over which HttpRequest::min_bytes_per_second is averaged.
@@ -151,10 +165,10 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   /// Any thread. `done` is called once, on the client's thread, and must not block or throw.
-  void get(HttpRequest request, Callback done);
+  void send(HttpRequest request, Callback done);
 
   /// Waits for the answer. Any thread but the client's own.
-  Result<HttpAnswer> get(HttpRequest request);
+  Result<HttpAnswer> send(HttpRequest request);
 
   /// Aborts active and queued requests (http_stopped) and joins the thread. Any thread except the
   /// client's own; idempotent. Later requests are refused on the caller's thread.

@@ -91,6 +91,9 @@ class FakeAccounts final : public accounts::AccountSource {
       done(identity);
     });
   }
+  void identity_once(const std::string& did, Freshness freshness, IdentityDone done) override {
+    identity(did, freshness, std::move(done));
+  }
   bool has_hosts() const override { return has_hosts_; }
   void status(const std::string& did, StatusDone done) override {
     ask("status " + did, did, [this, did, done = std::move(done)] {

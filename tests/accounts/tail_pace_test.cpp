@@ -1,8 +1,8 @@
-#include "accounts/tail_pace.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "accounts/plc_tail.hpp"
 
 namespace skua::accounts::tail_pace_test {
 namespace {

@@ -12,8 +12,6 @@
 namespace skua::bounded_queue_test {
 namespace {
 
-using std::chrono::milliseconds;
-
 TEST(BoundedQueue, gives_back_in_order) {
   BoundedQueue<int> queue(3);
   EXPECT_TRUE(queue.push(1));
@@ -43,16 +41,6 @@ TEST(BoundedQueue, drains_after_close) {
   EXPECT_EQ(queue.pop(), std::nullopt);
 }
 
-TEST(BoundedQueue, pop_some_takes_what_is_there) {
-  BoundedQueue<int> queue(10);
-  for (int i = 0; i < 5; ++i) queue.push(i);
-  std::vector<int> taken = {-1};
-  EXPECT_EQ(queue.pop_some(taken, 3, milliseconds(0)), 3U);
-  EXPECT_EQ(taken, (std::vector<int>{-1, 0, 1, 2}));
-  EXPECT_EQ(queue.pop_some(taken, 100, milliseconds(0)), 2U);
-  EXPECT_EQ(queue.pop_some(taken, 100, milliseconds(0)), 0U);
-}
-
 TEST(BoundedQueue, close_wakes_those_who_wait) {
   BoundedQueue<int> full(1);
   full.push(1);
@@ -61,40 +49,6 @@ TEST(BoundedQueue, close_wakes_those_who_wait) {
   std::jthread consumer([&] { EXPECT_EQ(empty.pop(), std::nullopt); });
   full.close();
   empty.close();
-}
-
-TEST(BoundedQueue, waits_for_many_but_not_forever) {
-  BoundedQueue<int> queue(10);
-  queue.push(1);
-  queue.wait_for_many(1, std::chrono::hours(1));
-  queue.wait_for_many(2, milliseconds(1));
-  EXPECT_EQ(queue.size(), 1U);
-  int last = 4;
-  std::jthread producer([&] {
-    queue.push(2);
-    queue.push(3);
-    EXPECT_TRUE(queue.try_push(last));
-  });
-  queue.wait_for_many(4, std::chrono::hours(1));
-  EXPECT_EQ(queue.size(), 4U);
-  std::jthread closer([&] { queue.close(); });
-  queue.wait_for_many(11, std::chrono::hours(1));
-  EXPECT_TRUE(queue.closed());
-}
-
-TEST(BoundedQueue, counts_items_by_their_weight) {
-  struct Length {
-    std::size_t operator()(const std::string& text) const { return text.size(); }
-  };
-  BoundedQueue<std::string, Length> queue(10);
-  for (const char* text : {"one", "two", "three"}) queue.push(text);
-  EXPECT_EQ(queue.weight(), 11U);
-  queue.wait_for_many(11, std::chrono::hours(1));
-  std::vector<std::string> taken;
-  EXPECT_EQ(queue.pop_some(taken, 4, milliseconds(0)), 6U);
-  EXPECT_EQ(taken, (std::vector<std::string>{"one", "two"}));
-  EXPECT_EQ(queue.pop(), "three");
-  EXPECT_EQ(queue.weight(), 0U);
 }
 
 TEST(BoundedQueue, loses_and_doubles_nothing_between_threads) {

@@ -7,7 +7,7 @@ import comparison
 from harness import wait_for
 from test_verification import VerifiedNetwork
 
-# The bounds of identity::AdaptiveRateOptions.
+# The bounds of transport::requests_per_second.
 FIRST_AT_ONCE, MOST_AT_ONCE = 13, 64
 FIRST_PER_SECOND, MOST_PER_SECOND = 50, 500
 

@@ -17,5 +17,15 @@ TEST(HostSite, of_what_has_no_domain_is_itself) {
   EXPECT_EQ(site_of_origin("http://[::1]:2583"), "[::1]:2583");
 }
 
+TEST(HostSite, a_did_web_and_a_host_name_have_one) {
+  EXPECT_EQ(site_of("did:web:example.com"), "example.com");
+  EXPECT_EQ(site_of("did:web:a.b.example.com"), "example.com");
+  EXPECT_EQ(site_of("did:web:localhost%3A2583"), "localhost%3A2583");
+  EXPECT_EQ(site_of("did:web:localhost"), "localhost");
+  EXPECT_EQ(site_of_host("a.b.example.com"), "example.com");
+  EXPECT_EQ(site_of_host("example.com"), "example.com");
+  EXPECT_EQ(site_of_host("localhost"), "localhost");
+}
+
 }  // namespace
 }  // namespace skua::identity::host_site_test

@@ -1,6 +1,5 @@
 #include "identity/host_status.hpp"
 
-#include <future>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -117,13 +116,11 @@ Result<HostStatus> asked(const std::string& did, LoopbackServer::HttpScript scri
   transport::HttpClientOptions lax;
   lax.allow_private_hosts = true;
   transport::HttpClient http(lax);
-  std::promise<Result<HostStatus>> promise;
-  ask_host_status(http, "http://127.0.0.1:" + std::to_string(server.port()), did,
-                  [&](Result<HostStatus> status) { promise.set_value(std::move(status)); });
-  return promise.get_future().get();
+  const std::string pds = "http://127.0.0.1:" + std::to_string(server.port());
+  return read_host_status(http.send(host_status_request(pds, did)), did);
 }
 
-TEST(AskHostStatus, asks_the_accounts_host) {
+TEST(HostStatusRequest, asks_the_accounts_host) {
   std::string target;
   const auto status = asked(kDid, [&](const LoopbackServer::HttpRequest& request) {
     target = std::string(request.target());
@@ -135,7 +132,7 @@ TEST(AskHostStatus, asks_the_accounts_host) {
   EXPECT_EQ(target, "/xrpc/com.atproto.sync.getRepoStatus?did=" + kDid);
 }
 
-TEST(AskHostStatus, a_percent_sign_of_a_did_means_itself) {
+TEST(HostStatusRequest, a_percent_sign_of_a_did_means_itself) {
   const std::string did = "did:web:localhost%3A2583";
   std::string target;
   const auto status = asked(did, [&](const LoopbackServer::HttpRequest& request) {
@@ -147,7 +144,7 @@ TEST(AskHostStatus, a_percent_sign_of_a_did_means_itself) {
   EXPECT_EQ(target, "/xrpc/com.atproto.sync.getRepoStatus?did=did:web:localhost%253A2583");
 }
 
-TEST(AskHostStatus, a_host_that_knows_it_not_says_deleted) {
+TEST(HostStatusRequest, a_host_that_knows_it_not_says_deleted) {
   const auto status = asked(kDid, [](const auto&) {
     return http_reply(400, R"({"error":"RepoNotFound","message":"Could not find repo"})");
   });
@@ -156,7 +153,7 @@ TEST(AskHostStatus, a_host_that_knows_it_not_says_deleted) {
   EXPECT_EQ(status->status, "deleted");
 }
 
-TEST(AskHostStatus, a_host_in_trouble_says_nothing) {
+TEST(HostStatusRequest, a_host_in_trouble_says_nothing) {
   const auto failed = asked(kDid, [](const auto&) { return http_reply(502, "bad gateway"); });
   EXPECT_EQ(failed.error(), errc::server_failed);
   const auto dropped = asked(kDid, [](const auto&) { return std::string(); });
@@ -167,13 +164,11 @@ TEST(AskHostStatus, a_host_in_trouble_says_nothing) {
   EXPECT_EQ(huge.error(), transport::errc::http_too_large);
 }
 
-TEST(AskHostStatus, nobody_is_asked_in_private_networks) {
+TEST(HostStatusRequest, nobody_is_asked_in_private_networks) {
   const LoopbackServer server(LoopbackServer::Options{});
   transport::HttpClient http({});
-  std::promise<Result<HostStatus>> promise;
-  ask_host_status(http, "http://localhost:" + std::to_string(server.port()), kDid,
-                  [&](Result<HostStatus> status) { promise.set_value(std::move(status)); });
-  EXPECT_TRUE(promise.get_future().get().has_error());
+  const std::string pds = "http://localhost:" + std::to_string(server.port());
+  EXPECT_TRUE(http.send(host_status_request(pds, kDid)).has_error());
   EXPECT_EQ(server.connections(), 0);
 }
 

@@ -13,7 +13,6 @@
 #include "atproto/signing.hpp"
 #include "identity/errc.hpp"
 #include "identity/export_line.hpp"
-#include "identity/identity_cache.hpp"
 #include "identity/made_export.hpp"
 #include "identity/plc_server.hpp"
 #include "support/manual_clock.hpp"
@@ -183,19 +182,10 @@ TEST_F(PlcImportTest, a_key_that_is_no_point_is_not_believed) {
   odd["verificationMethods"]["atproto"] = "did:key:" + key;
   imported({line(kDid, 1, odd)});
 
-  const test::PlcServer plc;
-  transport::HttpClient http({});
-  const DidResolver resolver(http, {plc.url()}, clock_);
-  IdentityCacheOptions options;
-  options.database_url = database_.url();
-  IdentityCache cache(resolver, options, clock_);
-  std::promise<IdentityCache::Answer> answered;
-  cache.resolve(kDid, [&](const auto& answer) { answered.set_value(answer); });
-  const auto identity = answered.get_future().get();
-  ASSERT_TRUE(identity) << identity.error().message();
-  EXPECT_EQ(identity->key->to_string(), test::k256_multikey());
-  EXPECT_EQ(plc.count(), 1U);
-  cache.stop();
+  const std::vector<std::string> dids{kDid};
+  const auto rows = load_identities(session(), dids);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(account_of(rows.front()), std::nullopt) << "its document will be requested";
 }
 
 TEST_F(PlcImportTest, keeps_what_came_before_the_stream_failed) {

@@ -28,7 +28,7 @@ class ConnectionPoolTest : public ::testing::Test {
 
   asio::io_context io_;
   Tcp::acceptor listener_{io_, {asio::ip::make_address_v4("127.0.0.1"), 0}};
-  ConnectionPool pool_{io_.get_executor(), 10s, 4};
+  ConnectionPool pool_{io_.get_executor(), 10s, 4, 64};
 };
 
 TEST_F(ConnectionPoolTest, gives_what_leads_to_the_public_to_anybody) {

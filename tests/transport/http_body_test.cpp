@@ -102,7 +102,7 @@ std::string chunked_reply(const std::string& body, const std::string& headers) {
 Result<HttpAnswer> answer_to(HttpRequest asked, const std::string& reply, HttpClient& client) {
   const auto server = http_server([&](const auto&) { return reply; });
   asked.url = url_of(*server);
-  return client.get(asked);
+  return client.send(asked);
 }
 
 Result<HttpAnswer> answer_to(const HttpRequest& asked, const std::string& reply,
@@ -219,7 +219,7 @@ TEST(HttpBody, is_asked_for_without_compression_where_that_is_wanted) {
   HttpClient client(private_allowed());
   auto asked = request(url_of(*server));
   asked.plain = true;
-  ASSERT_TRUE(client.get(asked));
+  ASSERT_TRUE(client.send(asked));
   EXPECT_EQ(accepted, "identity");
 }
 
@@ -268,7 +268,7 @@ TEST(HttpBody, comes_in_an_encoding_that_we_asked_for) {
     return http_reply(200, "plain", content_encoding("identity"));
   });
   HttpClient client(private_allowed());
-  const auto answer = client.get(request(url_of(*server)));
+  const auto answer = client.send(request(url_of(*server)));
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->body, "plain");
   EXPECT_EQ(accepted, "zstd, gzip");
@@ -434,9 +434,9 @@ TEST(HttpSpeed, lets_a_body_take_its_time_while_it_comes) {
   options.speed_window = 100ms;
   HttpClient client(options);
   auto asked = request(url_of(*server));
-  EXPECT_EQ(error_of(client.get(asked)), errc::http_timed_out);
+  EXPECT_EQ(error_of(client.send(asked)), errc::http_timed_out);
   asked.min_bytes_per_second = 10;
-  const auto answer = client.get(asked);
+  const auto answer = client.send(asked);
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_EQ(answer->body, std::string(100, 'x'));
 }
@@ -453,11 +453,11 @@ TEST(HttpSpeed, ends_what_comes_too_slowly) {
   });
   auto asked = request(url_of(*stops));
   asked.min_bytes_per_second = 1;
-  EXPECT_EQ(error_of(client.get(asked)), errc::http_too_slow);
+  EXPECT_EQ(error_of(client.send(asked)), errc::http_too_slow);
   const auto slow = trickling_server(kHeadOf100, 100);
   asked.url = url_of(*slow);
   asked.min_bytes_per_second = 1'000'000;
-  EXPECT_EQ(error_of(client.get(asked)), errc::http_too_slow);
+  EXPECT_EQ(error_of(client.send(asked)), errc::http_too_slow);
 }
 
 TEST(HttpSpeed, gives_a_body_a_time_in_proportion_to_its_size) {
@@ -469,9 +469,9 @@ TEST(HttpSpeed, gives_a_body_a_time_in_proportion_to_its_size) {
   auto asked = request(url_of(*server));
   asked.min_bytes_per_second = 1;
   asked.min_average_bytes_per_second = 10'000;
-  EXPECT_EQ(error_of(client.get(asked)), errc::http_too_slow);
+  EXPECT_EQ(error_of(client.send(asked)), errc::http_too_slow);
   asked.min_average_bytes_per_second = 10;
-  EXPECT_TRUE(client.get(asked));
+  EXPECT_TRUE(client.send(asked));
 }
 
 TEST(HttpSpeed, leaves_the_head_and_redirects_to_the_total_time) {
@@ -483,7 +483,7 @@ TEST(HttpSpeed, leaves_the_head_and_redirects_to_the_total_time) {
     const auto server = trickling_server(before, 1000);
     auto asked = request(url_of(*server));
     asked.min_bytes_per_second = 1;
-    EXPECT_EQ(error_of(client.get(asked)), errc::http_timed_out);
+    EXPECT_EQ(error_of(client.send(asked)), errc::http_timed_out);
   }
 }
 
@@ -492,7 +492,7 @@ TEST(HttpSpeed, knows_a_truncated_body) {
   HttpClient client(private_allowed());
   auto asked = request(url_of(*server));
   asked.min_bytes_per_second = 1;
-  EXPECT_EQ(error_of(client.get(asked)), errc::http_dropped);
+  EXPECT_EQ(error_of(client.send(asked)), errc::http_dropped);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(HttpClient, gives_status_headers_and_body) {
                       "RateLimit-Remaining: 0\r\nratelimit-reset: 99\r\n");
   });
   HttpClient client(private_allowed());
-  const auto answer = client.get(request(url_of(*server, "pds.example") + "/a/b?cursor=1#part"));
+  const auto answer = client.send(request(url_of(*server, "pds.example") + "/a/b?cursor=1#part"));
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_EQ(answer->status, 429U);
   EXPECT_EQ(answer->body, "slow down");
@@ -80,7 +80,7 @@ TEST(HttpClient, connects_to_the_address_that_was_checked) {
   };
   const auto server = http_server([](const auto&) { return http_reply(200, ""); });
   HttpClient client(options);
-  EXPECT_TRUE(client.get(request(url_of(*server, "pds.example"))));
+  EXPECT_TRUE(client.send(request(url_of(*server, "pds.example"))));
   EXPECT_EQ(lookups, 1);
 }
 
@@ -95,11 +95,11 @@ TEST(HttpClient, lets_a_configured_host_be_private_but_not_where_it_redirects) {
   HttpClient client(options);
   HttpRequest asked = request(url_of(*server) + "/plain");
   asked.origin = HostOrigin::configured;
-  const auto plain = client.get(asked);
+  const auto plain = client.send(asked);
   ASSERT_TRUE(plain) << plain.error().message();
   EXPECT_EQ(plain->body, "plain");
   asked.url = url_of(*server) + "/away";
-  const auto away = client.get(asked);
+  const auto away = client.send(asked);
   ASSERT_FALSE(away);
   EXPECT_EQ(away.error(), errc::address_not_public);
   EXPECT_EQ(inner->connections(), 0);
@@ -119,12 +119,12 @@ TEST(HttpClient, follows_redirects_of_every_form) {
     return http_reply(200, target);
   });
   HttpClient client(private_allowed());
-  const auto answer = client.get(request(url_of(*server) + "/a/path"));
+  const auto answer = client.send(request(url_of(*server) + "/a/path"));
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_EQ(answer->body, "/end");
   EXPECT_EQ(answer->url, url_of(*server) + "/end");
-  EXPECT_EQ(client.get(request(url_of(*server) + "/x/y/z"))->url, url_of(*server) + "/x/b/end");
-  const auto nowhere = client.get(request(url_of(*server) + "/nowhere"));
+  EXPECT_EQ(client.send(request(url_of(*server) + "/x/y/z"))->url, url_of(*server) + "/x/b/end");
+  const auto nowhere = client.send(request(url_of(*server) + "/nowhere"));
   ASSERT_TRUE(nowhere);
   EXPECT_EQ(nowhere->status, 301U);
 }
@@ -136,7 +136,7 @@ TEST(HttpClient, an_empty_location_refers_to_the_same_url) {
     return http_reply(200, std::string(asked.target()));
   });
   HttpClient client(private_allowed());
-  const auto answer = client.get(request(url_of(*server) + "/a/b?c=d"));
+  const auto answer = client.send(request(url_of(*server) + "/a/b?c=d"));
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_EQ(answer->body, "/a/b?c=d");
 }
@@ -171,10 +171,10 @@ TEST(HttpClient, limits_the_body_whatever_the_server_says) {
   HttpRequest asked;
   asked.max_body_bytes = 1000;
   asked.url = url_of(*server) + "/exact";
-  EXPECT_TRUE(client.get(asked));
+  EXPECT_TRUE(client.send(asked));
   for (const auto* path : {"/said", "/chunked", "/until-the-end", "/head"}) {
     asked.url = url_of(*server) + path;
-    const auto answer = client.get(asked);
+    const auto answer = client.send(asked);
     ASSERT_FALSE(answer) << path;
     EXPECT_EQ(answer.error(), errc::http_too_large) << path;
   }
@@ -240,7 +240,7 @@ TEST(HttpClient, tries_the_next_address) {
     return std::vector<std::string>{"127.0.0.9", "127.0.0.1"};  // nothing listens on the first
   };
   HttpClient client(options);
-  EXPECT_TRUE(client.get(request(url_of(*server, "pds.example"))));
+  EXPECT_TRUE(client.send(request(url_of(*server, "pds.example"))));
   options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
     return std::vector<std::string>{"127.0.0.9"};
   };
@@ -299,14 +299,14 @@ TEST(HttpClient, stops_what_is_under_way_and_what_waits) {
   HttpClient client(options);
   std::vector<std::promise<ErrorCode>> ends(3);
   for (auto& end : ends) {
-    client.get(request(url_of(*server)),
-               [&end](const Result<HttpAnswer>& answer) { end.set_value(answer.error()); });
+    client.send(request(url_of(*server)),
+                [&end](const Result<HttpAnswer>& answer) { end.set_value(answer.error()); });
   }
   EXPECT_EQ(ends[2].get_future().get(), errc::http_busy);
   client.stop();
   EXPECT_EQ(ends[0].get_future().get(), errc::http_stopped);
   EXPECT_EQ(ends[1].get_future().get(), errc::http_stopped);
-  const auto later = client.get(request(url_of(*server)));
+  const auto later = client.send(request(url_of(*server)));
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error(), errc::http_stopped);
 }
@@ -337,10 +337,10 @@ TEST(HttpClient, makes_many_requests_at_once_but_no_more_than_allowed) {
   HttpClient client(options);
   std::vector<std::promise<std::string>> bodies(kRequests);
   for (int i = 0; i < kRequests; ++i) {
-    client.get(request(url_of(*server) + "/" + std::to_string(i)),
-               [&, i](const Result<HttpAnswer>& answer) {
-                 bodies[i].set_value(answer ? answer->body : answer.error().message());
-               });
+    client.send(request(url_of(*server) + "/" + std::to_string(i)),
+                [&, i](const Result<HttpAnswer>& answer) {
+                  bodies[i].set_value(answer ? answer->body : answer.error().message());
+                });
   }
   for (int i = 0; i < kRequests; ++i) {
     EXPECT_EQ(bodies[i].get_future().get(), "/" + std::to_string(i));
@@ -381,7 +381,7 @@ class HttpClientTls : public ::testing::Test {
 TEST_F(HttpClientTls, checks_the_certificate_against_the_name) {
   serve({"pds.example"}, [](const auto&) { return http_reply(200, "private words"); });
   HttpClient client(options());
-  const auto answer = client.get(request(url("pds.example")));
+  const auto answer = client.send(request(url("pds.example")));
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_EQ(answer->body, "private words");
   EXPECT_EQ(failure(options(), url("other.example")), make_error_code(errc::tls_failed));
@@ -396,15 +396,15 @@ TEST_F(HttpClientTls, asks_again_on_the_connection_under_the_same_name_only) {
       {"pds.example"}, [](const auto&) { return kept_reply(std::string(300'000, 'x')); }, true);
   HttpClient client(options());
   for (int i = 0; i < 3; ++i) {
-    const auto answer = client.get(request(url("pds.example")));
+    const auto answer = client.send(request(url("pds.example")));
     ASSERT_TRUE(answer) << answer.error().message();
     EXPECT_EQ(answer->body.size(), 300'000U);
   }
   EXPECT_EQ(server_->connections(), 1);
-  const auto other = client.get(request(url("other.example")));
+  const auto other = client.send(request(url("other.example")));
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error(), errc::tls_failed);
-  const auto plain = client.get(request("http://pds.example:" + std::to_string(server_->port())));
+  const auto plain = client.send(request("http://pds.example:" + std::to_string(server_->port())));
   ASSERT_FALSE(plain);
   EXPECT_EQ(server_->connections(), 3);
 }

@@ -58,7 +58,7 @@ inline transport::HttpRequest request(const std::string& url) {
 /// The error of one request to the network, by a client of its own.
 inline ErrorCode failure(const transport::HttpClientOptions& options, const std::string& url) {
   transport::HttpClient client(options);
-  const auto answer = client.get(request(url));
+  const auto answer = client.send(request(url));
   return answer ? ErrorCode() : answer.error();
 }
 

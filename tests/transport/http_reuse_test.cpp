@@ -37,7 +37,7 @@ std::string told(HttpClient& client, const std::string& url,
                  HostOrigin origin = HostOrigin::network) {
   auto asked = request(url);
   asked.origin = origin;
-  const auto answer = client.get(asked);
+  const auto answer = client.send(asked);
   return answer ? answer->body : answer.error().message();
 }
 
@@ -230,7 +230,7 @@ class Together {
   static void ask(HttpClient& client, const std::string& url) {
     std::vector<std::promise<std::string>> bodies(kAtOnce);
     for (auto& body : bodies) {
-      client.get(request(url), [&body](const Result<HttpAnswer>& answer) {
+      client.send(request(url), [&body](const Result<HttpAnswer>& answer) {
         body.set_value(answer ? answer->body : answer.error().message());
       });
     }

@@ -28,7 +28,7 @@ std::variant<Page, HostLimited, RequestFailed> Listing<Page>::next() {
   request.url = source_.url_of(cursor_);
   request.origin = source_.origin;
   request.max_body_bytes = kMaxPageBytes;
-  const auto answer = http_.get(std::move(request));
+  const auto answer = http_.send(std::move(request));
   if (!answer) return RequestFailed{failure_message(answer), std::nullopt};
   const auto wait = transport::asked_wait(*answer, clock_.now());
   if (answer->status == 429) return HostLimited{wait};

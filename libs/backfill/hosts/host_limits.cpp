@@ -109,9 +109,11 @@ std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts
 HostLimits::Standing HostLimits::standing_of(const std::string& host, std::size_t most,
                                              Timestamp now) const {
   const auto place = hosts_.find(host);
-  if (place == hosts_.end()) return {0, std::min(most, HostPace(options_.host).free(now))};
-  const auto under_way = place->second.under_way();
-  return {under_way, std::min(most - std::min(most, under_way), place->second.free(now))};
+  if (place == hosts_.end()) {
+    return {0, std::min(most, transport::AdaptiveLimit(options_.host).free(now))};
+  }
+  const transport::AdaptiveLimit& limit = place->second.limit;
+  return {limit.active(), std::min(most - std::min(most, limit.active()), limit.free(now))};
 }
 
 std::size_t HostLimits::under_way_of_site(const std::string& site) const {
@@ -127,7 +129,7 @@ void HostLimits::started(const std::string& host, Timestamp now) {
   if (hosts_.size() >= options_.most_known && !hosts_.contains(host)) {
     forget(std::chrono::seconds(0), now);
   }
-  hosts_.try_emplace(host, options_.host).first->second.started(now);
+  hosts_.try_emplace(host, options_.host).first->second.limit.started(now);
   ++under_way_;
   ++sites_[identity::site_of_origin(host)];
   last_started_ = host;
@@ -136,7 +138,17 @@ void HostLimits::started(const std::string& host, Timestamp now) {
 void HostLimits::finished(const std::string& host, const HostOutcome& outcome, Timestamp now) {
   const auto place = hosts_.find(host);
   if (place == hosts_.end()) throw std::logic_error("a download finished that was not started");
-  place->second.finished(outcome, now);
+  Host& known = place->second;
+  known.limit.finished(outcome, now);
+  known.bytes += outcome.bytes;
+  if (outcome.repository) {
+    ++known.repositories;
+    known.rate.add(1, now);
+  }
+  if (!outcome.error.empty()) {
+    ++known.failures;
+    known.last_error = outcome.error;
+  }
   --under_way_;
   const auto site = sites_.find(identity::site_of_origin(host));
   if (--site->second == 0) sites_.erase(site);
@@ -144,8 +156,8 @@ void HostLimits::finished(const std::string& host, const HostOutcome& outcome, T
 
 std::optional<Timestamp> HostLimits::next_change(Timestamp now) const {
   std::optional<Timestamp> first;
-  for (const auto& [host, pace] : hosts_) {
-    const auto next = pace.next_start(now);
+  for (const auto& [name, host] : hosts_) {
+    const auto next = host.limit.next_start(now);
     if (next && (!first || *next < *first)) first = next;
   }
   return first;
@@ -154,7 +166,7 @@ std::optional<Timestamp> HostLimits::next_change(Timestamp now) const {
 std::vector<HostMetrics> HostLimits::metrics(std::size_t count, Timestamp now) const {
   std::vector<std::pair<std::size_t, const std::string*>> order;
   order.reserve(hosts_.size());
-  for (const auto& [host, pace] : hosts_) order.emplace_back(pace.under_way(), &host);
+  for (const auto& [name, host] : hosts_) order.emplace_back(host.limit.active(), &name);
   count = std::min(count, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
                     [](const auto& left, const auto& right) {
@@ -163,25 +175,23 @@ std::vector<HostMetrics> HostLimits::metrics(std::size_t count, Timestamp now) c
                     });
   std::vector<HostMetrics> metrics;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto& pace = hosts_.at(*order[i].second);
-    HostMetrics host;
-    host.host = *order[i].second;
-    host.under_way = pace.under_way();
-    host.at_once = pace.at_once();
-    host.waits_until = pace.next_start(now);
-    host.repositories = pace.repositories();
-    host.bytes = pace.bytes();
-    host.failures = pace.failures();
-    host.repositories_per_second = pace.repositories_per_second(now);
-    host.last_error = pace.last_error();
-    metrics.push_back(std::move(host));
+    const Host& host = hosts_.at(*order[i].second);
+    metrics.push_back({.host = *order[i].second,
+                       .under_way = host.limit.active(),
+                       .at_once = host.limit.at_once(),
+                       .waits_until = host.limit.next_start(now),
+                       .repositories = host.repositories,
+                       .bytes = host.bytes,
+                       .failures = host.failures,
+                       .repositories_per_second = host.rate.per_second(now),
+                       .last_error = host.last_error});
   }
   return metrics;
 }
 
 void HostLimits::forget(std::chrono::seconds idle_for, Timestamp now) {
   boost::unordered::erase_if(hosts_, [&](const auto& entry) {
-    const auto idle_since = entry.second.idle_since();
+    const auto idle_since = entry.second.limit.idle_since();
     return idle_since && now >= *idle_since + idle_for;
   });
 }

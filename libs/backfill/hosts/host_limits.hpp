@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,14 +13,36 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "backfill/hosts/host_outcome.hpp"
-#include "backfill/hosts/host_pace.hpp"
 #include "base/seeded_hash.hpp"
 #include "base/time.hpp"
+#include "transport/adaptive_limit.hpp"
 
 namespace skua::backfill {
 
+/// A rate per second for displays: an event that happened a minute ago has a third of the weight of
+/// a new one. No clock of its own; one thread.
+class DecayingRate {
+ public:
+  void add(double count, Timestamp now) {
+    rate_ = per_second(now) + count / kMemory.count();
+    at_ = std::max(at_, now);
+  }
+
+  double per_second(Timestamp now) const {
+    // A clock that is set back has no effect.
+    const std::chrono::duration<double> passed = std::max(now, at_) - at_;
+    return rate_ * std::exp(-passed / kMemory);
+  }
+
+ private:
+  static constexpr std::chrono::duration<double> kMemory{60};
+
+  double rate_ = 0;
+  Timestamp at_;
+};
+
 struct HostLimitsOptions {
-  HostPaceOptions host;
+  transport::AdaptiveLimitOptions host = transport::requests_at_once();
   /// Concurrent downloads of all hosts together.
   std::size_t in_all = 64;
   /// Hosts without active downloads and without a wait are forgotten after this time, or when more
@@ -49,12 +73,12 @@ struct HostMetrics {
   std::string last_error;
 };
 
-/// Decides how many repositories of each host (the origin of a PDS) may be downloaded now. HostPace
-/// limits each host; a total is shared fairly. A free place goes to the site (site_of_origin) with
-/// the fewest active downloads, in rotation among equals, and there to the host with the fewest:
-/// the owner of a domain can create any number of hosts below it. While several hosts have work,
-/// none gets more than half of all places; while several sites have work, none gets more than three
-/// quarters. Slow hosts therefore cannot take all places.
+/// Decides how many repositories of each host (the origin of a PDS) may be downloaded now. An
+/// AdaptiveLimit limits each host; a total is shared fairly. A free place goes to the site
+/// (site_of_origin) with the fewest active downloads, in rotation among equals, and there to the
+/// host with the fewest: the owner of a domain can create any number of hosts below it. While
+/// several hosts have work, none gets more than half of all places; while several sites have work,
+/// none gets more than three quarters. Slow hosts therefore cannot take all places.
 ///
 /// Owned and called by one thread. No clock of its own, no I/O. Keeps about `most_known` hosts in
 /// memory, besides those with active downloads or a wait.
@@ -82,6 +106,17 @@ class HostLimits {
   std::size_t known_hosts() const { return hosts_.size(); }
 
  private:
+  /// A known host, and what HostMetrics shows of it.
+  struct Host {
+    explicit Host(const transport::AdaptiveLimitOptions& options) : limit(options) {}
+
+    transport::AdaptiveLimit limit;
+    std::uint64_t repositories = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t failures = 0;
+    DecayingRate rate;
+    std::string last_error;
+  };
   struct Standing {
     std::size_t under_way = 0;
     /// How many more may start, so that at most `most` are active.
@@ -93,7 +128,7 @@ class HostLimits {
   void forget(std::chrono::seconds idle_for, Timestamp now);
 
   const HostLimitsOptions options_;
-  boost::unordered_flat_map<std::string, HostPace, SeededHash> hosts_;
+  boost::unordered_flat_map<std::string, Host, SeededHash> hosts_;
   /// Active downloads by site; sites with none are left out.
   boost::unordered_flat_map<std::string, std::size_t, SeededHash> sites_;
   std::size_t under_way_ = 0;

@@ -38,7 +38,7 @@ AnswerAwaiter get_repository(const JobServices& services, TaskQueue& tasks,
   return AnswerAwaiter(
       tasks,
       [&http = services.http, request = repository_request(services, fetched, held)](
-          AnswerAwaiter::Done done) mutable { http.get(std::move(request), std::move(done)); });
+          AnswerAwaiter::Done done) mutable { http.send(std::move(request), std::move(done)); });
 }
 
 JobEnd end_without_account(const JobServices& services, const std::string& did,
@@ -64,7 +64,7 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
   FetchedRepository fetched{std::move(leased)};
   const Job job = fetched.job;
   if (fetched.filter && fetched.filter->excludes(job.did)) {
-    if (job.host) scheduler.release_slot(fetched, {.end = HostOutcome::End::Ours});
+    if (job.host) scheduler.release_slot(fetched, {{.end = HostOutcome::End::Ours}});
     co_return JobUnavailable{"the account is excluded (skua filter)"};
   }
 
@@ -74,7 +74,7 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     AccountAwaiter look_up = look_up_account(services, tasks, job.did, false);
     Result<identity::Account> found = co_await look_up;
     if (!found) {
-      if (job.host) scheduler.release_slot(fetched, {.end = HostOutcome::End::Ours});
+      if (job.host) scheduler.release_slot(fetched, {{.end = HostOutcome::End::Ours}});
       co_return end_without_account(services, job.did, found.error());
     }
     fetched.account = *std::move(found);
@@ -94,7 +94,7 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
   } else {
     // The document decides which host an account has, whatever a list says.
     if (fetched.account && !fetched.account->pds.empty() && fetched.account->pds != *job.host) {
-      scheduler.release_slot(fetched, {.end = HostOutcome::End::Ours});
+      scheduler.release_slot(fetched, {{.end = HostOutcome::End::Ours}});
       co_return JobMoved{fetched.account->pds};
     }
     fetched.is_partial =

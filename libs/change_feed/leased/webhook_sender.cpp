@@ -121,7 +121,7 @@ void WebhookSender::send(Served& served, LeasedBatch batch) {
   count_batch(metrics_, batch);
   auto request = webhook_request(served.consumer.name, served.consumer.url, served.consumer.secret,
                                  batch, system_clock().now());
-  client_.get(
+  client_.send(
       std::move(request), [this, id = served.consumer.id, url = served.consumer.url,
                            batch = std::move(batch)](const Result<transport::HttpAnswer>& answer) {
         Outcome outcome{id, batch.lease, webhook_failure(answer, batch, url)};

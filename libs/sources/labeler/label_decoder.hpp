@@ -29,7 +29,7 @@ namespace skua::sources {
 /// it speaks. A stream is one labeler's, as a rule: while its key is asked for, all of it waits.
 class LabelDecoder final : public ingest::DecodeThread {
  public:
-  /// `accounts`, which outlives it, waits for servers that fail (RetryingAccounts); null: nothing
+  /// `accounts`, which outlives it, waits for servers that fail; null: nothing
   /// is verified. `limits`: those of a discovered labeler. What it sends and cannot be stored is
   /// counted by reason and makes no dead letters; nothing: the labeler is trusted, and it does.
   LabelDecoder(ingest::DispatchServices services, accounts::AccountSource* accounts,

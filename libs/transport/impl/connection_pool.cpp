@@ -12,8 +12,6 @@
 namespace skua::transport::impl {
 namespace {
 
-constexpr std::size_t kMaxOfAll = 64;
-
 /// Nothing has arrived since: neither an end nor bytes that would be read as the next answer.
 bool is_quiet(Connection& connection) {
   char byte = 0;
@@ -25,8 +23,11 @@ bool is_quiet(Connection& connection) {
 }  // namespace
 
 ConnectionPool::ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout,
-                               std::size_t of_one_origin)
-    : idle_timeout_(idle_timeout), of_one_origin_(of_one_origin), timer_(executor) {}
+                               std::size_t of_one_origin, std::size_t in_all)
+    : idle_timeout_(idle_timeout),
+      of_one_origin_(of_one_origin),
+      in_all_(in_all),
+      timer_(executor) {}
 
 std::unique_ptr<Connection> ConnectionPool::take(const Endpoint& url, bool any_address) {
   std::unique_ptr<Connection> found;
@@ -56,7 +57,7 @@ void ConnectionPool::make_room(const Connection& connection) {
   const auto count = std::count_if(idle_.begin(), idle_.end(), of_same_origin);
   if (count > 0 && static_cast<std::size_t>(count) >= of_one_origin_) {
     idle_.erase(std::find_if(idle_.begin(), idle_.end(), of_same_origin));
-  } else if (idle_.size() >= kMaxOfAll) {
+  } else if (idle_.size() >= in_all_) {
     idle_.pop_front();
   }
 }

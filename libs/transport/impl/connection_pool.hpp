@@ -18,9 +18,9 @@ namespace skua::transport::impl {
 /// may reach only public addresses gets no connection to another address.
 class ConnectionPool {
  public:
-  /// `of_one_origin`: the limit of kept connections for one origin.
+  /// The limits of kept connections: `of_one_origin`, and `in_all`.
   ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout,
-                 std::size_t of_one_origin);
+                 std::size_t of_one_origin, std::size_t in_all);
 
   /// The most recently used connection to that origin; null if there is none. It was open a moment
   /// ago, but may have ended since. `any_address`: also a connection to an address that is not
@@ -45,6 +45,7 @@ class ConnectionPool {
 
   const std::chrono::milliseconds idle_timeout_;
   const std::size_t of_one_origin_;
+  const std::size_t in_all_;
   std::list<Idle> idle_;  // the oldest first
   Timer timer_;           // for the oldest
   bool closed_ = false;

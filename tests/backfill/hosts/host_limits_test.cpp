@@ -184,6 +184,7 @@ TEST(HostLimits, shows_the_busiest_first) {
   EXPECT_EQ(metrics[2].last_error, "429");
   EXPECT_EQ(metrics[2].waits_until, now + 5s);
   EXPECT_EQ(metrics[2].failures, 1U);
+  EXPECT_EQ(metrics[2].bytes, 0U);
   EXPECT_EQ(limits.metrics(1, now).size(), 1U);
   EXPECT_EQ(limits.next_change(now), now + 5s);
 }
@@ -205,6 +206,16 @@ TEST(HostLimits, looks_again_when_the_first_wait_is_over) {
 TEST(HostLimits, refuses_to_finish_what_was_not_started) {
   HostLimits limits(in_all(64));
   EXPECT_THROW(limits.finished("https://a", answered(0ms), kStart), std::logic_error);
+}
+
+TEST(DecayingRate, is_what_happens_a_second_and_fades) {
+  DecayingRate rate;
+  auto now = kStart;
+  for (int i = 0; i < 6000; ++i) rate.add(1, now += 100ms);
+  EXPECT_NEAR(rate.per_second(now), 10, 0.1);
+  EXPECT_NEAR(rate.per_second(now + 1min), 3.7, 0.1);
+  EXPECT_NEAR(rate.per_second(now + 1h), 0, 0.1);
+  EXPECT_NEAR(rate.per_second(now - 1h), 10, 0.1) << "a clock that was set back";
 }
 
 /// A made-up host: how it answers, and when it wants to be left alone.

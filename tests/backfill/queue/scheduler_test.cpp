@@ -56,7 +56,7 @@ class SchedulerTest : public test::PostgresTest {
     monotonic_.advance(by);
   }
   void release(std::size_t started, HostOutcome::End end = HostOutcome::End::Answered) {
-    scheduler_->release_slot(started_.at(started), {.end = end});
+    scheduler_->release_slot(started_.at(started), {{.end = end}});
   }
   std::string job(const std::string& did, const std::string& expression) {
     return value("SELECT " + expression + " FROM skua.backfill_jobs WHERE did = '" + did + "'");
@@ -325,7 +325,7 @@ TEST_F(SchedulerTest, a_host_that_asks_to_wait_gets_no_job_until_then) {
   tick();
   ASSERT_EQ(started_.size(), 2U);
   add("c");
-  scheduler_->release_slot(started_[0], {.end = HostOutcome::End::Limited, .asked_wait = 60s});
+  scheduler_->release_slot(started_[0], {{.end = HostOutcome::End::Limited, .asked_wait = 60s}});
   release(1, HostOutcome::End::Ours);
   EXPECT_THAT(tick(), IsEmpty());
   const auto hosts = scheduler_->host_metrics();

@@ -196,7 +196,7 @@ class SimulatedPds : public ::testing::Test {
     transport::HttpRequest request;
     request.url = url;
     request.origin = transport::HostOrigin::configured;
-    return http_.get(std::move(request));
+    return http_.send(std::move(request));
   }
 
   std::filesystem::path folder_;

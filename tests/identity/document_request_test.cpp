@@ -1,6 +1,3 @@
-#include "identity/did_resolver.hpp"
-
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,16 +9,15 @@
 
 #include <gtest/gtest.h>
 
+#include "identity/did_document.hpp"
 #include "identity/errc.hpp"
 #include "identity/made_document.hpp"
-#include "support/manual_clock.hpp"
 #include "transport/errc.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::identity::did_resolver_test {
+namespace skua::identity::document_request_test {
 namespace {
 
-using namespace std::chrono_literals;
 using test::http_reply;
 using test::LoopbackServer;
 using test::made_document;
@@ -38,7 +34,7 @@ struct Url {
 class DocumentUrl : public ::testing::TestWithParam<Url> {};
 
 TEST_P(DocumentUrl, is_made_or_refused) {
-  const DidResolverOptions options{"https://plc.example/", GetParam().allow_private_hosts};
+  const DocumentOptions options{"https://plc.example/", GetParam().allow_private_hosts};
   const auto url = document_url(GetParam().did, options);
   if (GetParam().url == nullptr) {
     EXPECT_FALSE(url) << *url;
@@ -76,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(FailureText, names_the_host_of_a_network_error_and_the_flag_of_a_directory) {
-  const DidResolverOptions options{"https://plc.example", false};
+  const DocumentOptions options{"https://plc.example", false};
   const auto text = [&](const std::string& did, ErrorCode error) {
     return failure_text(did, error, options);
   };
@@ -98,69 +94,73 @@ TEST(FailureText, names_the_host_of_a_network_error_and_the_flag_of_a_directory)
   }
 }
 
-class DidResolverTest : public ::testing::Test {
+/// Requests the document of a DID.
+Result<Account> fetched(transport::HttpClient& http, const std::string& did,
+                        const DocumentOptions& options) {
+  const auto request = document_request(did, options);
+  if (!request) return request.error();
+  return read_document(did, http.send(*request));
+}
+
+class DocumentRequest : public ::testing::Test {
  protected:
   /// Asks a directory that gives this answer.
-  DidAnswer asked(const std::string& did, LoopbackServer::HttpScript script) {
+  static Result<Account> asked(const std::string& did, LoopbackServer::HttpScript script) {
     LoopbackServer::Options options;
     options.http = std::move(script);
     const LoopbackServer server(options);
     transport::HttpClient http({});
-    const DidResolver resolver(http, {"http://127.0.0.1:" + std::to_string(server.port())}, clock_);
-    return resolver.resolve(did);
+    return fetched(http, did, {"http://127.0.0.1:" + std::to_string(server.port())});
   }
 
-  DidAnswer answered(const std::string& reply) {
+  static Result<Account> answered(const std::string& reply) {
     return asked(kDid, [&](const auto&) { return reply; });
   }
-
-  test::ManualClock clock_;
 };
 
-TEST_F(DidResolverTest, asks_the_directory) {
+TEST_F(DocumentRequest, asks_the_directory) {
   std::string target;
   const auto answer = asked(kDid, [&](const LoopbackServer::HttpRequest& request) {
     target = std::string(request.target());
     return http_reply(200, made_document(kDid).dump());
   });
-  ASSERT_TRUE(answer.account) << answer.account.error().message();
-  EXPECT_EQ(answer.account->did, kDid);
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->did, kDid);
   EXPECT_EQ(target, "/" + kDid);
 }
 
-TEST_F(DidResolverTest, tells_the_directorys_answers_apart) {
+TEST_F(DocumentRequest, tells_the_directorys_answers_apart) {
   const auto not_found = answered(http_reply(404, R"({"message":"DID not registered"})"));
-  EXPECT_EQ(not_found.account.error(), errc::did_not_found);
-  EXPECT_FALSE(is_server_failure(not_found.account.error()));
+  EXPECT_EQ(not_found.error(), errc::did_not_found);
+  EXPECT_FALSE(is_server_failure(not_found.error()));
   const auto tombstoned = answered(http_reply(410, R"({"message":"DID not available"})"));
-  EXPECT_EQ(tombstoned.account.error(), errc::did_tombstoned);
-  EXPECT_FALSE(is_server_failure(tombstoned.account.error()));
+  EXPECT_EQ(tombstoned.error(), errc::did_tombstoned);
+  EXPECT_FALSE(is_server_failure(tombstoned.error()));
   const auto failed = answered(http_reply(503, "down"));
-  EXPECT_EQ(failed.account.error(), errc::server_failed);
-  EXPECT_TRUE(is_server_failure(failed.account.error()));
+  EXPECT_EQ(failed.error(), errc::server_failed);
+  EXPECT_TRUE(is_server_failure(failed.error()));
   const auto limited = answered(http_reply(429, "", "Retry-After: 9\r\n"));
-  EXPECT_EQ(limited.account.error(), errc::rate_limited);
-  EXPECT_TRUE(is_server_failure(limited.account.error()));
-  EXPECT_EQ(limited.wait, 9s);
+  EXPECT_EQ(limited.error(), errc::rate_limited);
+  EXPECT_TRUE(is_server_failure(limited.error()));
 }
 
-TEST_F(DidResolverTest, refuses_a_document_that_is_anothers) {
+TEST_F(DocumentRequest, refuses_a_document_that_is_anothers) {
   const auto answer =
       answered(http_reply(200, made_document("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa").dump()));
-  EXPECT_EQ(answer.account.error(), errc::document_of_other);
-  EXPECT_FALSE(is_server_failure(answer.account.error()));
-  EXPECT_EQ(answered(http_reply(200, "<html>")).account.error(), errc::document_json);
-  EXPECT_EQ(answered(http_reply(200, std::string(300'000, ' '))).account.error(),
+  EXPECT_EQ(answer.error(), errc::document_of_other);
+  EXPECT_FALSE(is_server_failure(answer.error()));
+  EXPECT_EQ(answered(http_reply(200, "<html>")).error(), errc::document_json);
+  EXPECT_EQ(answered(http_reply(200, std::string(300'000, ' '))).error(),
             transport::errc::http_too_large);
 }
 
-TEST_F(DidResolverTest, says_that_a_directory_is_away) {
+TEST_F(DocumentRequest, says_that_a_directory_is_away) {
   const auto answer = answered("");
-  EXPECT_EQ(answer.account.error(), transport::errc::http_dropped);
-  EXPECT_TRUE(is_server_failure(answer.account.error()));
+  EXPECT_EQ(answer.error(), transport::errc::http_dropped);
+  EXPECT_TRUE(is_server_failure(answer.error()));
 }
 
-TEST_F(DidResolverTest, asks_the_host_of_a_did_web_but_no_private_one) {
+TEST_F(DocumentRequest, asks_the_host_of_a_did_web_but_no_private_one) {
   LoopbackServer::Options options;
   options.http = [](const LoopbackServer::HttpRequest& request) {
     const auto did = "did:web:localhost%3A" + std::string(request["Host"].substr(10));
@@ -175,19 +175,18 @@ TEST_F(DidResolverTest, asks_the_host_of_a_did_web_but_no_private_one) {
   };
   {
     transport::HttpClient strict(http_options);
-    const DidResolver resolver(strict, {"http://127.0.0.1:1", true}, clock_);
-    EXPECT_EQ(resolver.resolve(did).account.error(), transport::errc::address_not_public);
-    const auto named = resolver.resolve("did:web:pds.example").account.error();
+    const DocumentOptions options{"http://127.0.0.1:1", true};
+    EXPECT_EQ(fetched(strict, did, options).error(), transport::errc::address_not_public);
+    const auto named = fetched(strict, "did:web:pds.example", options).error();
     EXPECT_EQ(named, transport::errc::address_not_public);
     EXPECT_FALSE(is_server_failure(named));
   }
   EXPECT_EQ(server.connections(), 0);
   http_options.allow_private_hosts = true;
   transport::HttpClient lax(http_options);
-  const DidResolver resolver(lax, {"http://127.0.0.1:1", true}, clock_);
-  const auto answer = resolver.resolve(did);
-  ASSERT_TRUE(answer.account) << answer.account.error().message();
-  EXPECT_EQ(answer.account->did, did);
+  const auto answer = fetched(lax, did, {"http://127.0.0.1:1", true});
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->did, did);
 }
 
 constexpr const char* kDocumentPath = "/.well-known/did.json";
@@ -207,7 +206,7 @@ class WebDidTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove(ca_file_); }
 
-  DidAnswer resolved(const std::string& did, bool trusts = true) {
+  Result<Account> resolved(const std::string& did, bool trusts = true) {
     transport::HttpClientOptions options;
     options.allow_private_hosts = true;
     if (trusts) options.ca_file = ca_file_.string();
@@ -215,13 +214,12 @@ class WebDidTest : public ::testing::Test {
       return std::vector<std::string>{"127.0.0.1"};
     };
     transport::HttpClient http(options);
-    const DidResolver resolver(http, {.https_port = server_->port()}, clock_);
-    return resolver.resolve(did);
+    return fetched(http, did, {.https_port = server_->port()});
   }
   /// Of the same reply to each request.
   Result<Account> answered(const std::string& reply) {
     reply_ = [reply](const auto&) { return reply; };
-    return resolved(kWebDid).account;
+    return resolved(kWebDid);
   }
   std::string url(const std::string& host, const std::string& path) const {
     return "https://" + host + ":" + std::to_string(server_->port()) + path;
@@ -230,7 +228,6 @@ class WebDidTest : public ::testing::Test {
     return http_reply(status, "", "Location: " + target + "\r\n");
   }
 
-  test::ManualClock clock_;
   std::function<std::string(const LoopbackServer::HttpRequest&)> reply_;
   std::filesystem::path ca_file_;
   std::unique_ptr<LoopbackServer> server_;
@@ -243,16 +240,16 @@ TEST_F(WebDidTest, a_document_is_read_over_tls) {
     return http_reply(200, made_document(kWebDid).dump());
   };
   const auto answer = resolved(kWebDid);
-  ASSERT_TRUE(answer.account) << answer.account.error().message();
-  EXPECT_EQ(answer.account->did, kWebDid);
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->did, kWebDid);
   EXPECT_EQ(target, kDocumentPath);
 }
 
 TEST_F(WebDidTest, a_certificate_must_be_trusted_and_of_the_host) {
   reply_ = [](const auto&) { return http_reply(200, made_document(kWebDid).dump()); };
-  EXPECT_EQ(resolved(kWebDid, false).account.error(), transport::errc::tls_untrusted);
+  EXPECT_EQ(resolved(kWebDid, false).error(), transport::errc::tls_untrusted);
   reply_ = [](const auto&) { return http_reply(200, made_document("did:web:third.test").dump()); };
-  EXPECT_EQ(resolved("did:web:third.test").account.error(), transport::errc::tls_failed);
+  EXPECT_EQ(resolved("did:web:third.test").error(), transport::errc::tls_failed);
 }
 
 TEST_F(WebDidTest, redirects_are_followed_within_tls) {
@@ -264,10 +261,10 @@ TEST_F(WebDidTest, redirects_are_followed_within_tls) {
       return http_reply(200, made_document(kWebDid).dump());
     };
     const auto answer = resolved(kWebDid);
-    ASSERT_TRUE(answer.account) << status << answer.account.error().message();
+    ASSERT_TRUE(answer) << status << answer.error().message();
   }
   reply_ = [&](const LoopbackServer::HttpRequest&) { return redirect(url("web.test", "/again")); };
-  EXPECT_EQ(resolved(kWebDid).account.error(), transport::errc::http_too_many_redirects);
+  EXPECT_EQ(resolved(kWebDid).error(), transport::errc::http_too_many_redirects);
   EXPECT_EQ(answered(redirect("http://web.test/")).error(), transport::errc::http_downgrade);
   EXPECT_EQ(answered(redirect("file:///etc/passwd")).error(), transport::errc::http_bad_redirect);
   EXPECT_EQ(answered(redirect(url("third.test", "/"))).error(), transport::errc::tls_failed);
@@ -301,4 +298,4 @@ TEST_F(WebDidTest, the_document_of_another_did_is_refused) {
 }
 
 }  // namespace
-}  // namespace skua::identity::did_resolver_test
+}  // namespace skua::identity::document_request_test

@@ -1,4 +1,4 @@
-#include "accounts/account_source.hpp"
+#include "accounts/network_accounts.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -22,7 +22,7 @@
 #include "support/manual_clock.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::accounts::account_source_test {
+namespace skua::accounts::network_accounts_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -156,8 +156,8 @@ TEST_F(NetworkAccountsTest, a_hundred_silent_hosts_asked_for_a_status_delay_no_k
   }
   Answers<identity::Account> web;
   Answers<identity::Account> plc;
-  accounts.identity(host_.did(), Freshness::Known, web.taker());
-  accounts.identity("did:plc:" + std::string(24, 'z'), Freshness::Known, plc.taker());
+  accounts.identity_once(host_.did(), Freshness::Known, web.taker());
+  accounts.identity_once("did:plc:" + std::string(24, 'z'), Freshness::Known, plc.taker());
   const auto of_web = web.wait_for_one();
   const auto of_plc = plc.wait_for_one();
   // Requests to silent hosts end after seconds: not one has.
@@ -223,7 +223,7 @@ TEST_F(NetworkAccountsTest, a_labeler_without_a_host_has_no_status) {
   plc_.reply_with(did, test::http_reply(200, document.dump()));
   NetworkAccounts accounts(options(), system_clock());
   Answers<identity::Account> found;
-  accounts.identity(did, Freshness::Known, found.taker());
+  accounts.identity_once(did, Freshness::Known, found.taker());
   const auto account = found.wait_for_one();
   ASSERT_TRUE(account && *account) << account->error().message();
   EXPECT_EQ((*account)->key, std::nullopt);
@@ -234,4 +234,4 @@ TEST_F(NetworkAccountsTest, a_labeler_without_a_host_has_no_status) {
 }
 
 }  // namespace
-}  // namespace skua::accounts::account_source_test
+}  // namespace skua::accounts::network_accounts_test

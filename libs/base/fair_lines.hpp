@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+namespace skua {
+
+/// Items that wait in lines, one for each key, which take turns: first one item of each key that
+/// has items, then the next item of each, and so on. The items of a key keep their order. So a key
+/// with many items delays its own items only. One thread; FairQueue is the form for threads.
+///
+/// With a limit for each key, an item that was taken is active until `finished`. A key with as many
+/// active items has no turn.
+template <class T, class Key, class Hash = boost::hash<Key>>
+class FairLines {
+ public:
+  static constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
+
+  explicit FairLines(std::size_t active_of_one_key = kNoLimit)
+      : most_active_(static_cast<std::uint32_t>(active_of_one_key)) {}
+
+  void push(const Key& key, T item) { append(key, std::move(item), false); }
+  /// Adds the item before the others of its key.
+  void push_first(const Key& key, T item) { append(key, std::move(item), true); }
+
+  /// The number of keys that have a turn. While there is one, `next`, `front`, `take` and
+  /// `pass_over` may be called.
+  std::size_t turns() const { return turns_.size(); }
+  /// The key whose turn it is.
+  const Key& next() const { return turns_.front(); }
+  /// Its first item.
+  const T& front() const { return places_[lines_.find(turns_.front())->second.first].item; }
+
+  /// The first item of the key whose turn it is. The key waits for its next turn if it may have
+  /// one.
+  T take() {
+    const auto place = lines_.find(turns_.front());
+    turns_.pop_front();
+    Line& line = place->second;
+    line.has_turn = false;
+    const std::uint32_t taken = line.first;
+    T item = std::move(places_[taken].item);
+    line.first = places_[taken].next;
+    places_[taken].next = free_;
+    free_ = taken;
+    --size_;
+    if (most_active_ != kNoLimit) ++line.active;
+    settle(place);
+    if (size_ == 0) release_memory();
+    return item;
+  }
+
+  /// The key whose turn it is waits for its next turn.
+  void pass_over() {
+    turns_.push_back(std::move(turns_.front()));
+    turns_.pop_front();
+  }
+
+  /// Once for each item that was taken. With a limit it throws std::logic_error otherwise; without
+  /// one it has no effect.
+  void finished(const Key& key) {
+    if (most_active_ == kNoLimit) return;
+    const auto place = lines_.find(key);
+    if (place == lines_.end() || place->second.active == 0) {
+      throw std::logic_error("an item finished that was not taken");
+    }
+    --place->second.active;
+    settle(place);
+  }
+
+  /// Items that were not taken.
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  /// An item and the place of the next one of its key. Places without an item are a list, too.
+  struct Place {
+    T item;
+    std::uint32_t next = kNone;
+  };
+  /// The items of a key.
+  struct Line {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    std::uint32_t active = 0;
+    bool has_turn = false;
+  };
+  using Lines = boost::unordered_flat_map<Key, Line, Hash>;
+
+  void append(const Key& key, T item, bool is_first) {
+    const std::uint32_t place = free_place(std::move(item));
+    const auto line = lines_.try_emplace(key).first;
+    if (line->second.first == kNone) {
+      line->second.first = place;
+      line->second.last = place;
+    } else if (is_first) {
+      places_[place].next = std::exchange(line->second.first, place);
+    } else {
+      places_[line->second.last].next = place;
+      line->second.last = place;
+    }
+    ++size_;
+    settle(line);
+  }
+
+  std::uint32_t free_place(T item) {
+    if (free_ == kNone) {
+      places_.push_back({std::move(item)});
+      return static_cast<std::uint32_t>(places_.size() - 1);
+    }
+    const std::uint32_t place = free_;
+    free_ = places_[place].next;
+    places_[place] = {std::move(item)};
+    return place;
+  }
+
+  /// Gives the key a turn if it can use one, and forgets it if nothing is left of it.
+  void settle(typename Lines::iterator place) {
+    Line& line = place->second;
+    if (line.first == kNone) {
+      if (line.active == 0) lines_.erase(place);
+    } else if (!line.has_turn && line.active < most_active_) {
+      line.has_turn = true;
+      turns_.push_back(place->first);
+    }
+  }
+
+  /// After a large number of items has left.
+  void release_memory() {
+    constexpr std::size_t kKept = 10'000;
+    if (places_.size() <= kKept) return;
+    places_ = std::vector<Place>();
+    free_ = kNone;
+    lines_.rehash(0);
+  }
+
+  const std::uint32_t most_active_;
+  std::vector<Place> places_;
+  std::uint32_t free_ = kNone;
+  Lines lines_;
+  /// The keys that have a turn, in its order.
+  std::deque<Key> turns_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace skua

@@ -47,6 +47,9 @@ const Statement kSave{
 
 const Statement kForget{"definitions_forget", "DELETE FROM skua.schema_files WHERE name = $1"};
 
+/// The file that creates the views of added lexicons again.
+constexpr const char* kLexiconViews = "views/lexicons.sql";
+
 /// invalid_table_definition, invalid_function_definition: CREATE OR REPLACE cannot change the
 /// columns of a view, or the result of a function, in this way.
 bool needs_drop(const DefectError& error) {
@@ -78,6 +81,10 @@ class Application {
     for (std::size_t row = 0; row < rows.size(); ++row) {
       file_of_.emplace(rows.text(row, 1), rows.text(row, 0));
     }
+    if (session_.run("SELECT to_regclass('skua.lexicons')").is_null(0, 0)) return;
+    lexicon_views_ = first_column(session_.run(
+        "SELECT format('view lexicon.%I', view_name) FROM skua.lexicons WHERE view_name IS NOT "
+        "NULL"));
   }
 
   void run() {
@@ -143,7 +150,8 @@ class Application {
     std::vector<std::string> others;
     for (std::size_t row = 0; row < rows.size(); ++row) {
       std::string object(rows.text(row, 0));
-      (file_of_.contains(object) ? ours : others).push_back(std::move(object));
+      const bool is_ours = file_of_.contains(object) || lexicon_views_.contains(object);
+      (is_ours ? ours : others).push_back(std::move(object));
     }
     if (!others.empty()) {
       throw MigrationError(fmt::format(
@@ -153,7 +161,7 @@ class Application {
     }
     for (const std::string& object : ours) {
       session_.run("DROP " + object);
-      names_.insert(file_of_.at(object));
+      names_.insert(lexicon_views_.contains(object) ? kLexiconViews : file_of_.at(object));
     }
   }
 
@@ -181,6 +189,8 @@ class Application {
   std::set<std::string> names_;
   /// By object: the file that created it before this run.
   std::map<std::string, std::string> file_of_;
+  /// The views of added lexicons. No file names them.
+  std::set<std::string> lexicon_views_;
   /// The objects of the files that were applied.
   std::set<std::string> created_;
 };

@@ -270,6 +270,17 @@ TEST_F(MigrationsTest, a_view_with_other_columns_is_created_again_with_all_that_
   EXPECT_EQ(value("SELECT pg_typeof(id)::text FROM bsky.post(1)"), "bigint");
 }
 
+TEST_F(MigrationsTest, a_migration_may_drop_views_which_are_created_again) {
+  migrate(session(), small());
+  Schema wide = small();
+  wide.migrations.push_back({3, "wide",
+                             "DROP FUNCTION bsky.post(int4); DROP VIEW bsky.posts_view; "
+                             "ALTER TABLE bsky.posts ALTER id TYPE int8"});
+  migrate(session(), wide);
+  EXPECT_EQ(value("SELECT pg_typeof(id)::text FROM bsky.post(1)"), "bigint");
+  EXPECT_TRUE(migrate(session(), wide).empty());
+}
+
 TEST_F(MigrationsTest, objects_of_users_are_named_and_not_dropped) {
   migrate(session(), small());
   runs();
@@ -497,6 +508,29 @@ TEST_F(SchemaTest, files_that_are_applied_again_change_nothing) {
   EXPECT_EQ(value("SELECT dids::text FROM skua.filter_state"), "{did:plc:a}");
   session().run("DELETE FROM skua.filter");
   EXPECT_EQ(value("SELECT dids::text FROM skua.filter_state"), "{}");
+}
+
+TEST_F(SchemaTest, views_are_created_again_if_a_function_must_be_dropped) {
+  session().run(
+      "INSERT INTO bsky.collections (nsid) VALUES ('com.example.note'); "
+      "INSERT INTO skua.lexicons (nsid, document, view_name, columns) VALUES ('com.example.note', "
+      "'{}', 'note', '[{\"name\": \"title\", \"key\": \"title\", \"type\": \"text\", "
+      "\"comment\": \"The title.\"}]'); "
+      "SELECT skua.make_lexicon_view(view_name, nsid, columns) FROM skua.lexicons");
+  const std::string before = definitions();
+  // CREATE OR REPLACE cannot remove the default of a parameter.
+  session().run(value(
+      "SELECT replace(pg_get_functiondef('bsky.cid_text'::regproc), '(d bytea)', '(d bytea DEFAULT "
+      "NULL)')"));
+  ASSERT_NE(definitions(), before);
+  session().run("UPDATE skua.schema_files SET checksum = '' WHERE name = 'functions/keys.sql'");
+  session().run("CREATE VIEW public.mine AS SELECT title FROM lexicon.note");
+  EXPECT_THROW(migrate(session(), schema()), MigrationError);
+  session().run("DROP VIEW public.mine");
+  migrate(session(), schema());
+  const std::string after = definitions();
+  EXPECT_TRUE(after == before) << test::first_difference(before, after);
+  EXPECT_TRUE(migrate(session(), schema()).empty());
 }
 
 TEST_F(SchemaTest, no_comment_is_a_clause_without_its_subject) {

@@ -13,16 +13,20 @@
 namespace skua::cli {
 namespace {
 
-/// What was done, in one line. `applied` is in the order of the versions.
-std::string summary(const std::vector<store::Migration>& applied) {
+/// The changes in one line.
+std::string summary(const store::SchemaChanges& applied) {
   if (applied.empty()) return "nothing to do: the schema is up to date";
-  const int version = applied.back().version;
-  if (applied.front().version == 1) return fmt::format("the schema is new: version {}", version);
-  std::vector<std::string> labels;
-  labels.reserve(applied.size());
-  for (const auto& migration : applied) labels.push_back(migration.label());
-  return fmt::format("applied {}: {}", counted(applied.size(), "migration"),
-                     fmt::join(labels, ", "));
+  if (applied.is_new) {
+    return fmt::format("the schema is new: version {}", store::schema().version());
+  }
+  std::vector<std::string> names;
+  if (applied.migrations.empty()) {
+    for (const auto& file : applied.definitions) names.emplace_back(file.name);
+    return fmt::format("applied {}: {}", counted(names.size(), "file"), fmt::join(names, ", "));
+  }
+  for (const auto& migration : applied.migrations) names.push_back(migration.label());
+  return fmt::format("applied {}: {}; and all views, functions and rights",
+                     counted(names.size(), "migration"), fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -30,9 +34,13 @@ std::string summary(const std::vector<store::Migration>& applied) {
 int migrate(const Settings& settings, const MigrateFlags& flags) {
   const std::string url = require_database(settings, flags.database);
   store::Session session(url, store::process_name("skua migrate"));
-  const auto applied = store::migrate(session, store::migrations());
+  const store::SchemaChanges applied = store::migrate(session, store::schema());
   if (flags.verbose) {
-    for (const auto& migration : applied) fmt::print("applied {}\n", migration.label());
+    if (applied.is_new) {
+      for (const auto& file : store::schema().tables) fmt::print("applied {}\n", file.name);
+    }
+    for (const auto& migration : applied.migrations) fmt::print("applied {}\n", migration.label());
+    for (const auto& file : applied.definitions) fmt::print("applied {}\n", file.name);
   }
   fmt::print("{}\n", summary(applied));
   return kSuccess;

@@ -23,7 +23,7 @@ class MigrateCommand final : public Command {
 MigrateCommand::MigrateCommand(CLI::App& app)
     : migrate_(app.add_subcommand("migrate", "Bring the database's schema up to date")) {
   add_database_option(migrate_, flags_.database);
-  migrate_->add_flag("--verbose", flags_.verbose, "Print each migration on a line of its own");
+  migrate_->add_flag("--verbose", flags_.verbose, "Print each applied file on a line of its own");
   migrate_->footer("Example:\n  skua migrate --database postgresql://localhost/skua");
 }
 

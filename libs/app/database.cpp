@@ -2,9 +2,6 @@
 
 #include <stdexcept>
 
-#include <fmt/format.h>
-
-#include "base/count_text.hpp"
 #include "store/change_log.hpp"
 #include "store/database_watch.hpp"
 #include "store/migrations.hpp"
@@ -37,11 +34,9 @@ void check_database(const std::string& url, Durability durability) {
     problems += (problems.empty() ? "" : "\n") + text;
   }
   if (!problems.empty()) throw std::runtime_error(problems);
-  const auto pending = store::pending_migrations(session, store::migrations());
-  if (!pending.empty()) {
-    throw std::runtime_error(
-        fmt::format("the database lacks {}, from {} on: run `skua migrate` first",
-                    counted(pending.size(), "migration"), pending.front().label()));
+  const store::SchemaChanges changes = store::pending_changes(session, store::schema());
+  if (!changes.empty()) {
+    throw std::runtime_error("the database " + changes.text() + ": run `skua migrate` first");
   }
 }
 

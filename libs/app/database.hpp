@@ -20,7 +20,7 @@ enum class Durability : std::uint8_t {
 store::ServerNeeds server_needs(Durability durability);
 
 /// Connects once and checks what this program needs: the server's version, encoding and lock table,
-/// no pooler in transaction mode, and all migrations of this binary. Throws store::SqlError when
+/// no pooler in transaction mode, and the schema of this binary. Throws store::SqlError when
 /// the server cannot be reached, std::runtime_error with a message for the user otherwise.
 void check_database(const std::string& url, Durability durability = Durability::Any);
 /// The same for a process that writes. It begins a new timeline of the change log if the database

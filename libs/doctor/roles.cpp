@@ -10,7 +10,8 @@ namespace {
 constexpr const char* kRole =
     "WITH tables AS (SELECT format('%I.%I', n.nspname, c.relname) AS name, "
     "has_table_privilege(c.oid, 'SELECT') AND (n.nspname = 'skua' AND c.relname IN ('migrations', "
-    "'reader_tables') OR has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, "
+    "'schema_files', 'reader_tables') OR has_table_privilege(c.oid, 'INSERT') AND "
+    "has_table_privilege(c.oid, "
     "'UPDATE') AND has_table_privilege(c.oid, 'DELETE')) AS is_writable FROM pg_class AS c "
     "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname IN ('bsky', 'skua') "
     "AND c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE')), "

@@ -1,20 +1,15 @@
 #include "doctor/schema.hpp"
 
-#include <fmt/format.h>
-
-#include "base/count_text.hpp"
 #include "store/migrations.hpp"
 
 namespace skua::doctor {
 
 SchemaState read_schema_state(store::Session& session) {
-  const std::vector<store::Migration> known = store::migrations();
+  const store::Schema& schema = store::schema();
   try {
-    const auto pending = store::pending_migrations(session, known);
-    if (pending.empty()) return {.text = known.back().label()};
-    return {.kind = SchemaState::Kind::Old,
-            .pending = pending.size(),
-            .first_pending = pending.front().label()};
+    const store::SchemaChanges changes = store::pending_changes(session, schema);
+    if (changes.empty()) return {.text = schema.migrations.back().label()};
+    return {.kind = SchemaState::Kind::Old, .text = changes.text()};
   } catch (const store::NewerDatabase& difference) {
     return {.kind = SchemaState::Kind::Newer, .text = difference.what()};
   } catch (const store::MigrationError& difference) {
@@ -27,11 +22,7 @@ Finding judge_schema(const SchemaState& state) {
     case SchemaState::Kind::Current:
       return ok("schema", "current, up to migration " + state.text);
     case SchemaState::Kind::Old:
-      return error("schema", problem("schema-old"),
-                   fmt::format("the database lacks {}, from {} on",
-                               counted(static_cast<std::int64_t>(state.pending), "migration"),
-
-                               state.first_pending));
+      return error("schema", problem("schema-old"), "the database " + state.text);
     case SchemaState::Kind::Newer:
       return error("schema", problem("schema-new"), state.text);
     case SchemaState::Kind::Other:

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -9,14 +8,11 @@
 
 namespace skua::doctor {
 
-/// The migrations of the database, compared with those of this program.
+/// The schema of the database, compared with that of this program.
 struct SchemaState {
   enum class Kind : std::uint8_t { Current, Old, Newer, Other };
   Kind kind = Kind::Current;
-  /// Of an old one: the number of migrations that are pending, and the first of them.
-  std::size_t pending = 0;
-  std::string first_pending = {};
-  /// Of a current one: the newest migration. Of a newer or other one: the difference.
+  /// Of a current one: the newest migration. Otherwise: the difference.
   std::string text = {};
 };
 

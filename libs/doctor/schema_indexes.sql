@@ -91,6 +91,7 @@ CREATE UNIQUE INDEX record_tables_pkey ON skua.record_tables USING btree (collec
 CREATE INDEX repositories_due ON skua.repositories USING btree (next_attempt) WHERE (state = 'desynchronized'::text);
 CREATE UNIQUE INDEX repositories_pkey ON skua.repositories USING btree (did);
 CREATE UNIQUE INDEX retention_pkey ON skua.retention USING btree (collection);
+CREATE UNIQUE INDEX schema_files_pkey ON skua.schema_files USING btree (name);
 CREATE UNIQUE INDEX tombstones_pkey ON skua.tombstones USING btree (actor_id, collection_id, rkey);
 CREATE INDEX tombstones_source_seq ON skua.tombstones USING btree (source, seq);
 CREATE UNIQUE INDEX waiting_changes_pkey ON skua.waiting_changes USING btree (consumer_id, lane, actor_id, pos);

@@ -8,7 +8,7 @@
 
 #include "base/count_text.hpp"
 #include "store/clock_watch.hpp"
-#include "store/migrations.hpp"
+#include "store/schema.hpp"
 
 namespace skua::pages {
 namespace {
@@ -83,7 +83,7 @@ class Judge {
     if (database.is_read_only && observed_.process.writes) {
       add_once(problem("database-read-only"), "transaction_read_only is on");
     }
-    const int known = newest_migration();
+    const int known = store::schema().version();
     if (const int found = database.schema_version; found != known) {
       add(found < known ? problem("schema-old") : problem("schema-new"),
           fmt::format("the newest migration of the database is {:04}, of this program {:04}", found,
@@ -182,11 +182,6 @@ class Judge {
                        counted(static_cast<std::int64_t>(observed_.process.cut_off), "message"),
                        text_of(observed_.now - *observed_.cut_off_at)));
     }
-  }
-
-  static int newest_migration() {
-    static const int version = store::migrations().back().version;
-    return version;
   }
 
   const Observed& observed_;

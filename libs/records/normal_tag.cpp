@@ -10,8 +10,8 @@
 namespace skua::records {
 namespace {
 
-/// Each `step`-th letter from `first` to `last` becomes the one `offset` after it. Migration 0048
-/// has the same rows.
+/// Each `step`-th letter from `first` to `last` becomes the one `offset` after it.
+/// bsky.normal_tag has the same letters.
 struct CaseRange {
   std::uint32_t first;
   std::uint32_t last;

@@ -11,7 +11,7 @@
 
 namespace skua::store {
 
-// The change log (schema/0037_change_log.sql): every change of the content of records, accounts,
+// The change log (schema/tables/change_log.sql): every change of the content of records, accounts,
 // handles and labels, in commit order. The values of the enums are those of the table.
 
 enum class ChangeKind : std::int16_t {

@@ -1,48 +1,43 @@
 #pragma once
 
-#include <span>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "store/definitions.hpp"
+#include "store/schema.hpp"
 #include "store/session.hpp"
 
 namespace skua::store {
-
-/// One file of schema/: `NNNN_name.sql`.
-struct Migration {
-  int version = 0;
-  std::string_view name;
-  std::string_view sql;
-
-  /// SHA-256 of the text, in hex.
-  std::string checksum() const;
-  /// The file's name without its extension.
-  std::string label() const;
-};
-
-/// The schema of the database does not match this program; the message tells the user what to do.
-class MigrationError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// The database has a migration that this program does not know.
 class NewerDatabase : public MigrationError {
   using MigrationError::MigrationError;
 };
 
-/// The migrations that were compiled into this program, by version.
-std::vector<Migration> migrations();
+/// What a database lacks of a schema.
+struct SchemaChanges {
+  /// The database has no tables yet.
+  bool is_new = false;
+  /// By version.
+  std::vector<Migration> migrations;
+  /// In the order of the schema. All of them, if the tables change: the comments of columns and the
+  /// functions bsky.record_json follow the columns of the tables.
+  std::vector<SchemaFile> definitions;
 
-/// The migrations of `known` that were not applied to the database, by version. Throws
-/// NewerDatabase if the database has a migration that `known` lacks, MigrationError if it has one
-/// with another text, or lacks one below its newest; SqlError.
-std::vector<Migration> pending_migrations(Session& session, std::span<const Migration> known);
+  bool empty() const { return !is_new && migrations.empty() && definitions.empty(); }
+  /// For people: `lacks 2 migrations, from 0070_x on`.
+  std::string text() const;
+};
 
-/// Applies pending migrations, each in a transaction of its own, and returns them. Waits while
-/// another process migrates. Throws as above, and SourceBusy while a process reads a source into
-/// the database; migrations before a failure stay applied.
-std::vector<Migration> migrate(Session& session, std::span<const Migration> known);
+/// What the database lacks. Throws NewerDatabase if it has a migration that `schema` lacks, and
+/// MigrationError if it has one with another text, if it lacks one below its newest, or if it is
+/// older than the databases of `Schema::former`; SqlError.
+SchemaChanges pending_changes(Session& session, const Schema& schema);
+
+/// Applies what the database lacks in one transaction, and returns it: if the process ends earlier,
+/// the database stays as it was. Waits while another process migrates. Throws as above, SourceBusy
+/// while a process reads a source into the database, and MigrationError if a view or function that
+/// is not from Skua depends on one that must be dropped (apply_definitions).
+SchemaChanges migrate(Session& session, const Schema& schema);
 
 }  // namespace skua::store

@@ -43,7 +43,7 @@ constexpr Setting kSettings[] = {
     {"tcp_keepalives_interval", "10"},
     {"tcp_keepalives_count", "3"},
     {"tcp_user_timeout", "60000"},
-    // The definitions of the server as texts, which migrations edit.
+    // The form of the definitions that the server returns as texts.
     {"quote_all_identifiers", "off"},
     // The meaning of SQL. All names have a schema, except those of pg_catalog.
     {"search_path", "public"},

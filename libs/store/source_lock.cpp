@@ -17,7 +17,7 @@ constexpr std::int32_t kSingle = 0x736b7502;
 /// All processes that hold a source share this lock, so one query is enough.
 constexpr NamedLockKey kAnySource{kSingle, 1};
 constexpr NamedLockKey kMigration{kSingle, 2};
-// 3 to 6 were the locks of the change log and of consumers (schema/0065_log_locks.sql).
+// 3 to 6 were the locks of the change log and of consumers (schema/migrations/0065_log_locks.sql).
 constexpr NamedLockKey kPlc{kSingle, 7};
 
 constexpr std::chrono::minutes kSayEvery{1};

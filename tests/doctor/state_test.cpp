@@ -180,7 +180,7 @@ TEST(JudgeSchema, every_difference_has_a_code) {
   using Kind = SchemaState::Kind;
   EXPECT_EQ(brief(judge_schema({.text = "0059_x"})), "ok");
   const Finding old =
-      judge_schema({.kind = Kind::Old, .pending = 2, .first_pending = "0058_functions"});
+      judge_schema({.kind = Kind::Old, .text = "lacks 2 migrations, from 0058_functions on"});
   EXPECT_EQ(brief(old), "error schema-old");
   EXPECT_EQ(old.detail, "the database lacks 2 migrations, from 0058_functions on");
   EXPECT_EQ(brief(judge_schema({.kind = Kind::Newer, .text = "newer"})), "error schema-new");

@@ -148,7 +148,7 @@ class Init(SimTest):
         self.assertTrue(program.says("the schema is new"), program.tail())
         self.assertTrue(program.says(nobody), program.tail())
         self.assertEqual(stat.S_IMODE(self.config.stat().st_mode), 0o600)
-        self.assertTrue(database.value("select count(*) from skua.migrations") > 60)
+        self.assertTrue(database.value("select count(*) from skua.schema_files") > 20)
         database.drop = lambda: Database(with_database(server_url(), name)).drop()
         database.drop()
 

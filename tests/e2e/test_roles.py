@@ -17,6 +17,7 @@ REFUSED = (
     "create function bsky.extra() returns int4 language sql as 'select 1'",
     "insert into skua.migrations (version, name, checksum) values (9999, 'made', 'made')",
     "insert into skua.reader_tables values ('consumer_secrets')",
+    "delete from skua.schema_files",
     "select skua.grant_writer()",
 )
 

@@ -45,7 +45,7 @@ class DatabaseStateTest : public testing::Test {
 TEST_F(DatabaseStateTest, of_a_new_database_shows_no_problem) {
   const DatabaseState found = state();
   EXPECT_FALSE(found.is_read_only);
-  EXPECT_EQ(found.schema_version, store::migrations().back().version);
+  EXPECT_EQ(found.schema_version, store::schema().version());
   EXPECT_FALSE(found.bootstrap_is_open);
   EXPECT_EQ(found.dead_letters, 0);
   EXPECT_TRUE(found.stuck_consumers.empty());
@@ -92,7 +92,7 @@ TEST_F(DatabaseStateTest, can_be_read_by_the_role_of_readers) {
   session().run("DO $$ BEGIN CREATE ROLE skua_reader; EXCEPTION WHEN duplicate_object THEN END $$");
   session().run("SELECT skua.grant_reader()");
   session().run("SET ROLE skua_reader");
-  EXPECT_EQ(state().schema_version, store::migrations().back().version);
+  EXPECT_EQ(state().schema_version, store::schema().version());
 }
 
 TEST_F(DatabaseStateTest, is_read_again_when_it_is_older_than_requested) {

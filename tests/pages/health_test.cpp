@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "store/database_watch.hpp"
-#include "store/migrations.hpp"
+#include "store/schema.hpp"
 
 namespace skua::pages::health_test {
 namespace {
@@ -40,7 +40,7 @@ class JudgeTest : public testing::Test {
     relay.heard_at = observed_.now - 1s;
     relay.lag = 100ms;
     observed_.process.sources.push_back(relay);
-    observed_.database = DatabaseState{.schema_version = store::migrations().back().version};
+    observed_.database = DatabaseState{.schema_version = store::schema().version()};
   }
 
   Health health() const { return judge(observed_, limits_); }

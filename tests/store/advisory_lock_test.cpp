@@ -112,7 +112,7 @@ TEST_F(AdvisoryLockTest, every_session_waits_for_a_limited_time) {
 TEST_F(AdvisoryLockTest, a_name_has_another_number_in_another_database) {
   test::Database another(test::Database::Content::empty);
   Session there(another.url(), "test");
-  migrate(there, migrations());
+  migrate(there, schema());
   EXPECT_NE(account_lock(session(), 1, "did:plc:one").key,
             account_lock(there, 1, "did:plc:one").key);
   Session here(database_.url(), "test");

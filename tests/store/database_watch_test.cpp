@@ -130,7 +130,7 @@ TEST(DatabaseWatchSession, a_database_that_was_made_anew_is_noticed) {
   const std::string url = database.url();
   {
     Session first(url, "test");
-    migrate(first, migrations());
+    migrate(first, schema());
     Session second(url, "test");
   }
   Session server(test::postgres_url().value(), "test");

@@ -138,17 +138,17 @@ TEST_F(SourceLockTest, nothing_is_migrated_while_a_source_is_held) {
   Session run(database_.url(), "skua run");
   auto lock = std::make_optional<SourceLock>(run, "relay:a.test");
   const Migration next{9999, "next", "CREATE TABLE public.next (x int4)"};
-  std::vector<Migration> known = migrations();
-  known.push_back(next);
+  Schema known = schema();
+  known.migrations.push_back(next);
   try {
     migrate(session(), known);
     FAIL() << "it changed the schema below a run";
   } catch (const SourceBusy& busy) {
     EXPECT_THAT(busy.what(), HasSubstr("'skua run'"));
   }
-  EXPECT_TRUE(migrate(session(), migrations()).empty()) << "there is nothing to do";
+  EXPECT_TRUE(migrate(session(), schema()).empty()) << "there is nothing to do";
   lock.reset();
-  EXPECT_EQ(migrate(session(), known).size(), 1U);
+  EXPECT_EQ(migrate(session(), known).migrations.size(), 1U);
   EXPECT_NO_THROW(SourceLock(run, "relay:a.test"));
 }
 

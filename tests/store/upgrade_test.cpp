@@ -1,195 +1,92 @@
-#include <algorithm>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "store/cursor_store.hpp"
 #include "store/migrations.hpp"
 #include "support/postgres.hpp"
+#include "support/schema_text.hpp"
 
 namespace skua::store::upgrade_test {
 namespace {
 
-/// Two rows for each table of schema 36 that the statements below do not fill. The values of a row
-/// differ from column to column.
-const std::string kFillOthers = R"(
-DO $$
-DECLARE
-  fill text;
+/// Makes the baseline a database of migration 62 again. Views and functions are not those of that
+/// time, except some.
+const std::string kUndo = R"(
+DROP TABLE skua.schema_files;
+ALTER TABLE skua.consumer_lanes DROP COLUMN waiting_pos, DROP COLUMN is_paced, DROP COLUMN failing_since,
+  DROP COLUMN failures, DROP COLUMN cause, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
+COMMENT ON COLUMN skua.consumer_lanes.error IS 'The last failure of the change at pos.';
+COMMENT ON COLUMN skua.consumers.error IS 'The error that stopped the consumer, or the error of its last build.';
+COMMENT ON COLUMN skua.consumers.retry_at IS 'The time of the next attempt to build the tables, after a failure.';
+COMMENT ON COLUMN skua.consumers.url IS 'Of a webhook: the address that receives the changes.';
+ALTER TABLE skua.consumer_secrets DROP COLUMN url;
+COMMENT ON TABLE skua.consumer_secrets IS 'The secrets of webhooks.';
+COMMENT ON COLUMN bsky.labels.subject_actor IS 'The labelled account.';
+COMMENT ON COLUMN bsky.rkeys.text IS 'The text of the record key.';
+DROP FUNCTION bsky.labels_of(text), skua.restrict_advisory_locks(), skua.tuning_overrides(jsonb);
+CREATE OR REPLACE FUNCTION skua.is_logging_changes() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  FOR fill IN
-    SELECT format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM generate_series(1, 2) AS n', c.oid::regclass,
-      string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum),
-      string_agg(format(CASE format_type(a.atttypid, NULL)
-          WHEN 'bigint' THEN '-(n * 10000000000 + %1$s)'
-          WHEN 'integer' THEN 'n * 10000 + %1$s'
-          WHEN 'boolean' THEN '(n + %1$s) %% 2 = 0'
-          WHEN 'text' THEN '''%2$s '' || n'
-          WHEN 'text[]' THEN 'ARRAY[''%2$s'', n::text]'
-          WHEN 'jsonb' THEN 'jsonb_build_object(''%2$s'', n)'
-          WHEN 'bytea' THEN 'sha256(''%2$s'') || int4send(n)'
-          WHEN 'timestamp with time zone' THEN 'timestamptz ''2026-01-02 03:04:05.678901Z'' + interval ''1 day'' * n + interval ''1 hour'' * %1$s'
-        END, a.attnum, a.attname), ', ' ORDER BY a.attnum))
-    FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    WHERE c.relkind = 'r' AND c.relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) AND NOT c.oid = ANY (
-      '{skua.migrations,skua.cursors,skua.repositories,skua.backfill_jobs,skua.backfill_hosts,skua.dead_letter,skua.filter,
-        skua.filter_state,skua.filter_changes,skua.lock_secret,skua.database_token}'::regclass[])
-    GROUP BY c.oid
-  LOOP
-    EXECUTE fill;
-  END LOOP;
+  PERFORM pg_advisory_xact_lock_shared(1936422146, 3);
+  RETURN NOT EXISTS (SELECT FROM skua.dropped_indexes);
 END
-$$)";
+$$;
+DELETE FROM skua.reader_tables WHERE name = 'schema_files';
+DELETE FROM skua.migrations;
+INSERT INTO skua.migrations (version, name, checksum) SELECT n, 'former', 'sum' || n FROM generate_series(1, 62) AS n)";
 
-/// Tables with conditions, or with a row from their migration.
 const std::string kFill = R"(
-INSERT INTO skua.cursors (source, cursor, event_time, saved_at) VALUES
-  ('relay:a.test', 1463, '2026-01-02 03:04:05Z', '2026-01-02 03:04:06Z'), ('labeler:b.test', 7, NULL, now());
-INSERT INTO skua.repositories (did, state, rev, data, breaks, broke_at, next_attempt, attempts, error, active, anchor, reason)
-  VALUES ('did:plc:a', 'partial', 11, '\x01', 0, NULL, NULL, 0, NULL, true, 5, NULL),
-  ('did:plc:b', 'complete', 12, '\x02', 1, now(), NULL, 0, NULL, false, NULL, NULL),
-  ('did:plc:c', 'desynchronized', 13, '\x03', 2, now(), now(), 3, 'no answer', true, 6, 'audit');
-INSERT INTO skua.backfill_jobs (did, state, host, file, lease, holder, claim, attempts, lost, retries, error, since, rev,
-  records, bytes, created_at, next_attempt, finished_at) VALUES
-  ('did:plc:a', 'queued', 'https://a.test', NULL, NULL, NULL, 2, 1, 0, 0, 'the host answered 503', 4, NULL, NULL, NULL, now(), now() + interval '1 hour', now()),
-  ('did:plc:b', 'running', 'https://a.test', NULL, now() + interval '1 minute', 'skua backfill pid 1', 3, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, now(), now(), NULL),
-  ('did:plc:c', 'done', 'https://b.test', NULL, NULL, NULL, 1, 0, 0, 0, NULL, NULL, 13, 100, 20000, now(), now(), now()),
-  ('did:plc:d', 'unavailable', NULL, NULL, NULL, NULL, 1, 1, 0, 2, 'RepoDeactivated', NULL, NULL, NULL, NULL, now(), now() + interval '1 day', now()),
-  ('did:plc:e', 'failed', NULL, '/tmp/e.car', NULL, NULL, 1, 1, 0, 0, 'not a CAR', NULL, NULL, NULL, NULL, now(), now(), now()),
-  ('did:plc:f', 'cancelled', 'https://b.test', NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, now(), now(), NULL);
-INSERT INTO skua.backfill_hosts (host, what, state, cursor, listed, announced, holder, by_hand, attempts, error, begun_at, next_attempt, updated_at)
-  VALUES ('https://a.test', 'repos', 'listing', 'page 2', 1000, 1500, 'skua run pid 1', true, 0, NULL, now(), now(), now()),
-  ('https://b.test', 'repos', 'listed', NULL, 5, NULL, NULL, false, 0, NULL, now(), now(), now()),
-  ('https://c.test', 'repos', 'failed', NULL, 0, NULL, NULL, false, 15, 'no answer', now(), now(), now()),
-  ('https://d.test', 'collection:app.bsky.feed.post', 'cancelled', NULL, 0, NULL, NULL, true, 0, NULL, now(), now(), now()),
-  ('https://e.test', 'audit:hosts', 'none', NULL, 0, NULL, NULL, false, 0, NULL, now(), now(), now());
-INSERT INTO skua.dead_letter (consumer, key, did, payload, error, sqlstate, attempts, status) VALUES
-  ('indexer', 'relay:a.test 5 at://did:plc:a/app.bsky.feed.post/3k2', 'did:plc:a', '\xa0', 'bad', '23514', 2, 'dead'),
-  ('indexer', 'relay:a.test 6 did:plc:a/frame', '', '\x00', 'bad', NULL, 1, 'resolved');
-INSERT INTO skua.filter (kind, value) VALUES ('collection', 'app.bsky.feed.*'), ('did', 'did:plc:a'))";
+INSERT INTO skua.consumers (version, lanes, name, kind, role, state, policy, profile, url, error) VALUES
+  (1, 1, 'post_stats', 'projection', 'live', 'running', 'pause', 'default', NULL, NULL),
+  (1, 2, 'hook', 'webhook', 'live', 'stopped', 'block_key', 'relaxed', 'https://hook.test/secret?key=1', 'HTTP 500');
+INSERT INTO skua.consumer_lanes (pos, consumer_id, lane, has_more, attempts, error) VALUES
+  (5, 1, 0, true, 0, NULL), (6, 2, 0, false, 3, 'HTTP 500'), (7, 2, 1, false, 0, NULL);
+INSERT INTO skua.consumer_secrets (consumer_id, secret) VALUES (2, 'key of the hook');
+INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:a', '2026-01-02 03:04:05Z');
+INSERT INTO bsky.labels (subject_rkey, seq, cts, indexed_at, actor_id, subject_actor, subject_collection, neg, val)
+  VALUES (7, 1, now(), now(), 1, 1, 1, false, 'spam');
+INSERT INTO skua.filter (kind, value) VALUES ('collection', 'app.bsky.feed.*');
+CREATE VIEW public.mine AS SELECT uri, name FROM bsky.posts_view)";
 
-/// A copy of each table, for the comparison after the migrations.
-const std::string kCopy = R"(
-CREATE SCHEMA before;
-DO $$
-DECLARE
-  t record;
-BEGIN
-  FOR t IN SELECT c.oid::regclass AS name, c.relname FROM pg_class AS c
-    WHERE c.relkind = 'r' AND c.relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace)
-  LOOP
-    EXECUTE format('CREATE TABLE before.%I AS TABLE %s', t.relname, t.name);
-  END LOOP;
-END
-$$)";
-
-/// The names of today.
-const std::string kRename = R"(
-ALTER TABLE before.backfill_jobs RENAME holder TO lease_owner;
-ALTER TABLE before.backfill_jobs RENAME lease TO lease_until;
-ALTER TABLE before.backfill_jobs RENAME claim TO lease_number;
-ALTER TABLE before.backfill_hosts RENAME holder TO lease_owner;
-ALTER TABLE before.backfill_hosts RENAME by_hand TO is_operator_specified;
-ALTER TABLE before.figures RENAME figures TO metrics;
-ALTER TABLE before.figures RENAME TO metrics)";
-
-/// The version of Skua before the change log had the schema of migration 36.
-constexpr int kBefore = 36;
-
-class UpgradeTest : public testing::Test {
+class UpgradeTest : public test::PostgresTest {
  protected:
   void SetUp() override {
     SKUA_NEED_POSTGRES();
-    const std::vector<Migration>& known = migrations();
-    const auto next = std::find_if(known.begin(), known.end(), [](const Migration& migration) {
-      return migration.version > kBefore;
-    });
-    migrate(session(), std::span(known.begin(), next));
+    before_ = value(test::kSchemaText);
+    session().run(kUndo);
+    std::string checksums;
+    for (int version = 1; version <= 62; ++version) checksums += fmt::format("sum{}", version);
+    schema_.former = {{62, SchemaFile{.name = {}, .sql = checksums}.checksum()}};
   }
 
-  Session& session() {
-    if (!session_) session_.emplace(database_.url(), "test");
-    return *session_;
-  }
-
-  std::string value(const std::string& sql) {
-    const Rows rows = session().run(sql);
-    return rows.empty() || rows.is_null(0, 0) ? "" : std::string(rows.text(0, 0));
-  }
-
-  std::vector<std::string> list(const std::string& sql) {
-    const Rows rows = session().run(sql);
-    std::vector<std::string> found;
-    for (std::size_t row = 0; row < rows.size(); ++row) found.emplace_back(rows.text(row, 0));
-    return found;
-  }
-
-  /// The number of rows in one table and not in the other, by the columns of the copy.
-  std::string differences(const std::string& table) {
-    const std::string columns = value(
-        "SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute WHERE attrelid = "
-        "'before." +
-        table + "'::regclass AND attnum > 0");
-    const std::string now =
-        value("SELECT oid::regclass::text FROM pg_class WHERE relname = '" + table +
-              "' AND relkind = 'r' AND relnamespace IN "
-              "('bsky'::regnamespace, 'skua'::regnamespace)");
-    if (now.empty()) return "the table is missing";
-    const std::string before_rows = "SELECT " + columns + " FROM before." + table;
-    const std::string now_rows = "SELECT " + columns + " FROM " + now;
-    const auto missing = [&](const std::string& from, const std::string& in) {
-      return value("SELECT count(*)::text FROM (" + from + " EXCEPT ALL " + in + ") AS rows");
-    };
-    return missing(before_rows, now_rows) + " lost, " + missing(now_rows, before_rows) + " new";
-  }
-
- private:
-  test::Database database_{test::Database::Content::empty};
-  std::optional<Session> session_;
+  Schema schema_ = schema();
+  std::string before_;
 };
 
-TEST_F(UpgradeTest, rows_of_every_table_survive_all_later_migrations) {
-  session().run(kFillOthers);
-  session().run(kFill);
-  session().run(kCopy);
-  const auto tables = list(
-      "SELECT relname::text FROM pg_class WHERE relnamespace = 'before'::regnamespace "
-      "AND relkind = 'r' ORDER BY 1");
-  EXPECT_GT(tables.size(), 35U);
-  for (const std::string& table : tables) {
-    EXPECT_NE(value("SELECT count(*)::text FROM before." + table), "0") << table;
-  }
-  migrate(session(), migrations());
-  session().run(kRename);
-  for (std::string table : tables) {
-    if (table == "figures") table = "metrics";
-    // The index of the new columns of posts waits for the end of the bootstrap. A collection has a
-    // table now.
-    const std::string added = table == "migrations" ? std::to_string(migrations().size() - kBefore)
-                              : table == "dropped_indexes" || table == "collections" ? "1"
-                                                                                     : "0";
-    EXPECT_EQ(differences(table), "0 lost, " + added + " new") << table;
-  }
-  EXPECT_EQ(load_cursor(session(), "relay:a.test"), 1463);
-  EXPECT_EQ(value("SELECT string_agg(state, ' ' ORDER BY did) FROM skua.backfill_jobs"),
-            "queued running done unavailable failed cancelled");
-  EXPECT_EQ(value("SELECT skua.change_log_end()::text"), "1");
+TEST_F(UpgradeTest, a_database_of_migration_62_gets_the_schema_of_a_new_one) {
+  ASSERT_NE(value(test::kSchemaText), before_);
+  const SchemaChanges applied = migrate(session(), schema_);
+  EXPECT_EQ(applied.migrations.front().label(), "0063_delivery_failures");
+  EXPECT_EQ(applied.migrations.back().label(), "0069_baseline");
+  const std::string after = value(test::kSchemaText);
+  EXPECT_TRUE(after == before_) << test::first_difference(before_, after);
+  EXPECT_TRUE(pending_changes(session(), schema_).empty());
 }
 
-TEST_F(UpgradeTest, an_open_bootstrap_builds_the_indexes_of_the_new_schema) {
-  session().run(
-      "INSERT INTO skua.dropped_indexes (name, relation, definition, dropped_at) "
-      "SELECT 'bsky.likes_subject', 'bsky.likes', pg_get_indexdef('bsky.likes_subject'::regclass), "
-      "now(); DROP INDEX bsky.likes_subject");
-  migrate(session(), migrations());
-  EXPECT_EQ(value("SELECT to_regclass('bsky.likes_subject')::text"), "");
-  session().run(value("SELECT definition FROM skua.dropped_indexes"));
-  EXPECT_EQ(value("SELECT pg_get_indexdef('bsky.likes_subject'::regclass)"),
-            "CREATE INDEX likes_subject ON bsky.likes USING btree "
-            "(subject_actor, subject_rkey, actor_id)");
+TEST_F(UpgradeTest, rows_of_changed_tables_and_views_of_users_survive) {
+  session().run(kFill);
+  migrate(session(), schema_);
+  EXPECT_EQ(value("SELECT string_agg(concat_ws(' ', pos, consumer_id, lane, attempts, error, "
+                  "failures, is_paced), ', ' ORDER BY pos) FROM skua.consumer_lanes"),
+            "5 1 0 0 0 f, 6 2 0 3 HTTP 500 0 f, 7 2 1 0 0 f");
+  EXPECT_EQ(value("SELECT concat_ws(' ', c.url, s.url, s.secret) FROM skua.consumers AS c "
+                  "JOIN skua.consumer_secrets AS s ON s.consumer_id = c.id"),
+            "https://hook.test https://hook.test/secret?key=1 key of the hook");
+  EXPECT_EQ(value("SELECT name || ' ' || val FROM bsky.labels_view"), "did:plc:a spam");
+  EXPECT_EQ(value("SELECT collections::text FROM skua.filter_state"), "{app.bsky.feed.*}");
+  EXPECT_EQ(value("SELECT count(*)::text FROM public.mine"), "0");
+  EXPECT_EQ(value("SELECT skua.is_logging_changes()::text"), "true");
 }
 
 }  // namespace

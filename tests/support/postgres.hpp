@@ -80,7 +80,7 @@ class TemplateDatabase : public testing::Environment {
       const std::string name = unique_database_name("template");
       create_database(name);
       store::Session session(url_of_database(name), "test");
-      store::migrate(session, store::migrations());
+      store::migrate(session, store::schema());
       name_ = name;
     }
     return name_;

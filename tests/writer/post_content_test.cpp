@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,9 +22,7 @@ using nlohmann::json;
 using test::made_post;
 using test::made_write;
 
-/// Migration 48 adds the columns.
-constexpr int kBefore = 47;
-/// The new columns of a post, with DIDs in place of account numbers.
+/// The columns of a post that follow from its content, with DIDs in place of account numbers.
 constexpr const char* kColumns =
     "concat_ws('|', p.rkey, (SELECT array_agg(a.did ORDER BY m.place)::text FROM "
     "unnest(p.mentions) WITH ORDINALITY AS m(id, place) JOIN bsky.actors AS a ON a.id = m.id), "
@@ -220,47 +216,6 @@ TEST_F(PostContentTest, each_way_of_writing_gives_the_same_columns) {
                                          "6",
                                          kColumns)),
             "10|-|-|-|-|-");
-}
-
-TEST_F(PostContentTest, the_migration_fills_older_rows_as_the_writer_does) {
-  const auto written = resolved("did:plc:author", 5);
-  table().upsert(session(), test::pointers_to(written), clock_.now(), effects_);
-  test::Database former{test::Database::Content::empty};
-  store::Session other(former.url(), "test");
-  const auto& known = store::migrations();
-  const auto next = std::find_if(known.begin(), known.end(),
-                                 [](const store::Migration& one) { return one.version > kBefore; });
-  store::migrate(other, std::span(known.begin(), next));
-  other.run(
-      "INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:n60', now()), "
-      "('did:plc:author', now())");
-  const store::Rows rows = session().run(
-      "SELECT rkey::text, tags::text, facets::text, embed::text FROM bsky.posts WHERE cid IS NOT "
-      "NULL AND actor_id = bsky.actor_id('did:plc:author')");
-  ASSERT_EQ(rows.size(), posts().size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    store::Params params;
-    for (std::size_t column = 0; column < 4; ++column) {
-      rows.is_null(i, column) ? params.null() : params.text(rows.text(i, column));
-    }
-    other.execute({"former_post",
-                   "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, tags, facets, "
-                   "embed) SELECT bsky.actor_id('did:plc:author'), $1::text::int8, 5, now(), '', "
-                   "$2::text::text[], $3::text::jsonb, $4::text::jsonb"},
-                  params);
-  }
-  other.run("INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) VALUES (1, 99, 0, now())");
-  // The live table of the projection tag_trends.
-  other.run(
-      "CREATE TABLE skua.post_tags_7 (rkey int8, hour timestamptz, actor_id int4, tag text); "
-      "SELECT skua.show_projection('post_tags', 7)");
-  store::migrate(other, store::migrations());
-  EXPECT_EQ(value(other, "SELECT to_regclass('skua.counted_tags_7')"), "skua.counted_tags_7");
-  EXPECT_EQ(
-      value(other, fmt::format("SELECT string_agg({}, E'\\n' ORDER BY p.rkey) FROM bsky.posts "
-                               "AS p WHERE p.cid IS NOT NULL",
-                               kColumns)),
-      columns_of("did:plc:author"));
 }
 
 TEST_F(PostContentTest, views_have_a_row_for_each_value) {

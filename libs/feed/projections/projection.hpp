@@ -8,7 +8,7 @@
 namespace skua::feed {
 
 /// A table of a projection. A build creates it as `skua.<name>_<consumer>`. People read it through
-/// the view `bsky.<name>`, which a migration creates without rows.
+/// the view `bsky.<name>`, which schema/tables/projections.sql creates without rows.
 struct ProjectionTable {
   std::string_view name;
   /// The columns in the order of the view, and the primary key, as in CREATE TABLE.
@@ -23,7 +23,7 @@ struct ProjectionTable {
 /// for the table `name` of the build, and `{consumer}` for the number of the consumer.
 ///
 /// To add a projection: a file in this folder that defines it, its line in projection_list.cpp, and
-/// a migration with its views.
+/// a migration that creates its views without rows.
 struct Projection {
   std::string_view name;
   /// Increase it when the content of the tables changes for equal records: skua then rebuilds them.

@@ -1,0 +1,53 @@
+-- The progress of consumers, and the views of projections.
+
+CREATE OR REPLACE FUNCTION skua.consumer_progress(consumer text)
+RETURNS TABLE (pos int8, behind int8, lag interval)
+LANGUAGE sql STABLE AS $$
+  SELECT p.pos, skua.change_log_end() - p.pos,
+    CASE WHEN p.pos >= skua.change_log_end() THEN interval '0'
+      ELSE clock_timestamp() - (SELECT l.at FROM skua.change_log AS l WHERE l.pos <= p.pos ORDER BY l.pos DESC LIMIT 1) END
+  FROM (
+    SELECT min(least(l.pos, l.waiting_pos)) AS pos
+    FROM skua.consumers AS c JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
+    WHERE c.name = consumer AND c.role = 'live' AND c.state = 'running'
+  ) AS p WHERE p.pos IS NOT NULL
+$$;
+COMMENT ON FUNCTION skua.consumer_progress(text) IS 'The progress of a consumer: the position of its oldest change that is not processed, or that left work in a queue; the number of changes from there to the end of the log; and the age of the oldest of them. No row: the consumer does not exist, is not built, or is stopped.';
+
+CREATE OR REPLACE FUNCTION bsky.is_current(projection text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce((SELECT p.lag < interval '1 minute' FROM skua.consumer_progress(projection) AS p), false)
+$$;
+COMMENT ON FUNCTION bsky.is_current(text) IS 'True if a projection (post_stats, actor_stats, notifications, post_rules, tag_trends) is built and less than a minute behind. skua.consumer_progress returns its position.';
+
+-- A view that is replaced keeps its grants, and the views of users that read it. Readers see the tables of one consumer or of
+-- the next one, never a part.
+CREATE OR REPLACE FUNCTION skua.show_projection(name text, consumer_id int4) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  columns text;
+  from_table text := 'WHERE false';
+BEGIN
+  SELECT string_agg(CASE WHEN consumer_id IS NULL THEN format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname)
+                         ELSE format('%I', a.attname) END, ', ' ORDER BY a.attnum)
+  INTO columns FROM pg_attribute AS a WHERE a.attrelid = ('bsky.' || name)::regclass AND a.attnum > 0;
+  IF consumer_id IS NOT NULL THEN
+    from_table := format('FROM skua.%I', name || '_' || consumer_id);
+  END IF;
+  EXECUTE format('CREATE OR REPLACE VIEW bsky.%I AS SELECT %s %s', name, columns, from_table);
+END
+$$;
+COMMENT ON FUNCTION skua.show_projection(text, int4) IS 'Lets the view of a projection read the table of a consumer; null: no table, and the view has no rows.';
+
+CREATE OR REPLACE FUNCTION skua.tuning_overrides(overrides jsonb)
+RETURNS TABLE (batch int4, pause_ms int4, max_attempts int4, retry_ms int4, max_retry_ms int4)
+LANGUAGE sql IMMUTABLE ROWS 1 AS $$
+  SELECT max(n.value) FILTER (WHERE n.key = 'batch'), max(n.value) FILTER (WHERE n.key = 'pause_ms'),
+    max(n.value) FILTER (WHERE n.key = 'max_attempts'), max(n.value) FILTER (WHERE n.key = 'retry_ms'),
+    max(n.value) FILTER (WHERE n.key = 'max_retry_ms')
+  FROM (
+    SELECT o.key, least(substring(o.value FROM '^[0-9]{1,18}$')::int8, 2147483647)::int4 AS value
+    FROM jsonb_each_text(CASE WHEN jsonb_typeof(overrides) = 'object' THEN overrides ELSE '{}' END) AS o
+  ) AS n
+$$;
+COMMENT ON FUNCTION skua.tuning_overrides(jsonb) IS 'The values of skua.consumers.overrides. Null: the value is missing, or is not a whole number.';

@@ -1,0 +1,36 @@
+-- Questions about an account. PostgreSQL replaces calls of these functions by their queries: a LIMIT ends the reading, and
+-- columns that the query does not select are not computed.
+
+CREATE OR REPLACE FUNCTION bsky.followers_of(account text)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey FROM bsky.follow_pairs p
+  WHERE p.subject_actor = (SELECT bsky.actor_id(account))
+$$;
+COMMENT ON FUNCTION bsky.followers_of(text) IS 'The active accounts that follow an account, each once, with the follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
+
+CREATE OR REPLACE FUNCTION bsky.follows_of(account text)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.subject_name, p.subject_did, p.uri, p.sort_at, p.subject_actor, p.rkey FROM bsky.follow_pairs p
+  WHERE p.actor_id = (SELECT bsky.actor_id(account))
+$$;
+COMMENT ON FUNCTION bsky.follows_of(text) IS 'The active accounts that an account follows, each once, with the follow (uri, rkey) and its time (sort_at). actor_id is the followed account. The account is a DID, a handle or a bsky.app URL.';
+
+CREATE OR REPLACE FUNCTION bsky.mutuals_of(account text)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey FROM bsky.follow_pairs p
+  WHERE p.subject_actor = (SELECT bsky.actor_id(account))
+    -- With IS TRUE PostgreSQL uses a hash table. A join could compare each pair.
+    AND (p.actor_id IN (SELECT f.subject_actor FROM bsky.follows f WHERE f.actor_id = (SELECT bsky.actor_id(account)))) IS TRUE
+$$;
+COMMENT ON FUNCTION bsky.mutuals_of(text) IS 'The active accounts that follow an account and that it follows, each once, with their follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
+
+CREATE OR REPLACE FUNCTION bsky.notifications_of(account text) RETURNS SETOF bsky.notifications_view
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT n.* FROM bsky.notifications_view n
+  WHERE n.recipient = (SELECT bsky.actor_id(account))
+  ORDER BY n.sort_at DESC
+$$;
+COMMENT ON FUNCTION bsky.notifications_of(text) IS 'The notifications of an account, newest first, as bsky.notifications_view has them. Empty until `skua consumers add notifications` has built them. The account is a DID, a handle or a bsky.app URL.';

@@ -1,0 +1,126 @@
+-- Questions about a record. The address may be a column of the query. PostgreSQL replaces calls of these functions by their
+-- queries: a LIMIT ends the reading, and columns that the query does not select are not computed.
+
+CREATE OR REPLACE FUNCTION bsky.post(uri text) RETURNS SETOF bsky.posts_view
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.*
+  FROM bsky.resolve_uri(uri) k
+  JOIN bsky.posts_view p ON p.actor_id = k.actor_id AND p.rkey = k.rkey
+  WHERE k.collection_id = 1
+$$;
+COMMENT ON FUNCTION bsky.post(text) IS 'The post of an AT-URI or a bsky.app URL, as bsky.posts_view has it. No row if the post is not there.';
+
+-- A comparison with a subquery that depends on another row uses no index; a lateral join does. OFFSET 0 prevents that the
+-- planner moves the subquery.
+CREATE OR REPLACE FUNCTION bsky.likes_of(address text)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey
+  FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+    SELECT l.* FROM bsky.like_pairs l
+    WHERE l.subject_actor = k.actor_id AND l.subject_collection = k.collection_id AND l.subject_rkey = k.rkey OFFSET 0) p
+$$;
+COMMENT ON FUNCTION bsky.likes_of(text) IS 'The accounts that like a post, feed or labeler, each once, with the like (uri) and its time (sort_at). The record is an AT-URI or a bsky.app URL.';
+
+CREATE OR REPLACE FUNCTION bsky.reposts_of(address text)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey
+  FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+    SELECT r.* FROM bsky.repost_pairs r
+    WHERE r.subject_actor = k.actor_id AND r.subject_collection = k.collection_id AND r.subject_rkey = k.rkey OFFSET 0) p
+$$;
+COMMENT ON FUNCTION bsky.reposts_of(text) IS 'The accounts that reposted a post, each once, with the repost (uri) and its time (sort_at). The post is an AT-URI or a bsky.app URL.';
+
+-- The rules are subqueries for each row, which look up the primary key: as joins they could read the whole table. They do
+-- not depend on bsky.is_current: while the projection is behind, its rows are still the best answer.
+CREATE OR REPLACE FUNCTION bsky.replies_of(address text, all_replies boolean DEFAULT false) RETURNS SETOF bsky.posts_view
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+    SELECT r.* FROM bsky.posts_view r WHERE r.parent_actor = k.actor_id AND r.parent_rkey = k.rkey OFFSET 0) p
+  WHERE k.collection_id = 1
+    AND (all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
+                         WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE)
+$$;
+COMMENT ON FUNCTION bsky.replies_of(text, boolean) IS 'The direct replies to a post, as bsky.posts_view has them. Without those that violate the threadgate or have an invalid root (bsky.post_rules), unless all_replies is true. Hidden replies are there: is_hidden. The post is an AT-URI or a bsky.app URL. bsky.thread also returns the replies to replies.';
+
+CREATE OR REPLACE FUNCTION bsky.quotes_of(address text, all_quotes boolean DEFAULT false) RETURNS SETOF bsky.posts_view
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+    SELECT q.* FROM bsky.posts_view q
+    WHERE q.quote_actor = k.actor_id AND q.quote_collection = k.collection_id AND q.quote_rkey = k.rkey OFFSET 0) p
+  WHERE all_quotes OR (SELECT r.violates_embedding_rules FROM bsky.post_rules r
+                       WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE
+$$;
+COMMENT ON FUNCTION bsky.quotes_of(text, boolean) IS 'The posts that quote a record, as bsky.posts_view has them. Without those that violate the postgate of the quoted post (bsky.post_rules), unless all_quotes is true. The record is an AT-URI or a bsky.app URL.';
+
+-- A post has one parent. Therefore a cycle can only lead back to the first post, which stops it. The LIMIT of `posts` ends
+-- the recursion, which reads one level after the other, so that a long branch does not displace short ones.
+CREATE OR REPLACE FUNCTION bsky.thread(address text, max_depth int4 DEFAULT 20, max_posts int4 DEFAULT 500, all_replies boolean DEFAULT false)
+RETURNS TABLE (place int8, depth int4, name text, text text, uri text, sort_at timestamptz, actor_id int4, rkey int8, validity text)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
+  WITH RECURSIVE first AS MATERIALIZED (
+    SELECT k.actor_id, k.rkey,
+           all_replies OR (SELECT r.violates_threadgate FROM bsky.post_rules r
+                           WHERE r.actor_id = k.actor_id AND r.rkey = k.rkey) IS NOT TRUE AS has_replies
+    FROM bsky.resolve_uri(address) k WHERE k.collection_id = 1
+  ),
+  tree AS (
+    SELECT 0 AS depth, f.actor_id, f.rkey, p.sort_at, p.text, p.did, p.handle, '{}'::text[] AS path
+    FROM first f
+    -- The first post may be missing.
+    LEFT JOIN LATERAL (
+      SELECT least(c.created_at, c.indexed_at) AS sort_at, c.text, a.did, a.handle
+      FROM bsky.posts c
+      JOIN bsky.actors a ON a.id = c.actor_id
+      WHERE c.actor_id = f.actor_id AND c.rkey = f.rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE
+    ) p ON true
+    UNION ALL
+    SELECT t.depth + 1, p.actor_id, p.rkey, p.sort_at, p.text, p.did, p.handle,
+           t.path || (to_char(p.sort_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS') || ' ' || p.actor_id || ' ' || p.rkey)
+    FROM tree t
+    JOIN LATERAL (
+      SELECT c.actor_id, c.rkey, least(c.created_at, c.indexed_at) AS sort_at, c.text, a.did, a.handle
+      FROM bsky.posts c
+      JOIN bsky.actors a ON a.id = c.actor_id
+      WHERE c.parent_actor = t.actor_id AND c.parent_rkey = t.rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE
+        AND (all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
+                             WHERE r.actor_id = c.actor_id AND r.rkey = c.rkey) IS NOT TRUE)
+      ORDER BY least(c.created_at, c.indexed_at)
+      LIMIT max_posts
+    ) p ON true
+    WHERE t.depth < max_depth
+      AND (SELECT f.has_replies FROM first f)
+      AND NOT EXISTS (SELECT FROM first f WHERE f.actor_id = p.actor_id AND f.rkey = p.rkey)
+  ),
+  posts AS (
+    SELECT * FROM tree LIMIT max_posts
+  )
+  SELECT row_number() OVER (ORDER BY p.path), p.depth, coalesce(p.handle, p.did), p.text,
+         'at://' || p.did || '/app.bsky.feed.post/' || bsky.rkey_text(p.actor_id, 1, p.rkey), p.sort_at, p.actor_id, p.rkey,
+         coalesce((
+           SELECT nullif(concat_ws(', ', CASE WHEN r.violates_threadgate THEN 'violates_threadgate' END,
+                                   CASE WHEN r.has_invalid_root THEN 'has_invalid_root' END,
+                                   CASE WHEN r.is_hidden THEN 'is_hidden' END,
+                                   CASE WHEN r.violates_embedding_rules THEN 'violates_embedding_rules' END), '')
+           FROM bsky.post_rules r WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey),
+           CASE WHEN (SELECT bsky.is_current('post_rules')) THEN 'valid' END)
+  FROM posts p
+  WHERE p.did IS NOT NULL
+  ORDER BY p.path
+$$;
+COMMENT ON FUNCTION bsky.thread(text, int4, int4, boolean) IS 'A post and the replies below it, as a tree: depth 0 is the post, depth 1 a reply to it. place numbers the posts from top to bottom; replies to the same post are sorted by time. Replies that violate the threadgate or have an invalid root, and the posts below them, are left out unless all_replies is true; nothing is below a first post that violates the threadgate. validity is valid, or the columns of bsky.post_rules that are true, such as is_hidden; null if no rule is known to be broken and the projection post_rules is not current. At most max_depth levels and max_posts posts; upper levels come first. Replies to a post that is missing, deleted or of an inactive account are not below any other post, but the first post may be missing. The post is an AT-URI or a bsky.app URL.';
+
+-- A URL of bsky.app can be the address of an account or a record, and the subject of a label itself.
+CREATE OR REPLACE FUNCTION bsky.labels_of(subject text) RETURNS SETOF bsky.labels_view
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT p.*
+  FROM (SELECT bsky.actor_id(subject), 0, 0::int8
+        WHERE subject ~ '^(@|at://|https://bsky\.app/profile/)?[^/]+$'
+        UNION ALL SELECT k.actor_id, k.collection_id, k.rkey FROM bsky.resolve_uri(subject) k
+        UNION ALL SELECT 0, 0, bsky.rkey_number(subject)) AS k(actor_id, collection_id, rkey)
+  CROSS JOIN LATERAL (
+    SELECT l.* FROM bsky.labels_view l
+    WHERE l.subject_actor = k.actor_id AND l.subject_collection = k.collection_id AND l.subject_rkey = k.rkey OFFSET 0) p
+$$;
+COMMENT ON FUNCTION bsky.labels_of(text) IS 'The labels in force of an account, a record or another resource, as bsky.labels_view has them. The subject is a DID, a handle, an AT-URI, a bsky.app URL, or any other URI, exactly as the labeler wrote it.';

@@ -4,20 +4,20 @@
 
 #include "base/log.hpp"
 #include "http_server/server.hpp"
+#include "settings.hpp"
 
 namespace skua::cli {
 
-admin::AdminApi::Options admin_options(const Settings& settings,
-                                       const std::optional<std::string>& flag,
+admin::AdminApi::Options admin_options(const Invocation& invocation,
                                        const std::string& database_url) {
   admin::AdminApi::Options options;
   options.database_url = database_url;
   options.guard.setting =
-      fmt::format("the setting {} ({})", kAdminTokenFile.flag, kAdminTokenFile.environment);
+      fmt::format("the setting {} ({})", kAdminTokenFile.name, kAdminTokenFile.environment);
   options.on_defect = [](const std::string& what) {
     logger("admin")->error("the admin API ends, the process continues: {}", what);
   };
-  const auto file = settings.find(kAdminTokenFile, flag);
+  const auto file = invocation[kAdminTokenFile];
   if (!file) return options;
   try {
     options.guard.token = admin::Token::read(file->value);

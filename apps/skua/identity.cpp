@@ -8,20 +8,25 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "account_choice.hpp"
+#include "accounts.hpp"
 #include "app/database.hpp"
 #include "atproto/account_name.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
 #include "identity/did_resolver.hpp"
 #include "identity/handle_check.hpp"
 #include "identity/identity_cache.hpp"
 #include "identity/txt_lookup.hpp"
+#include "settings.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::cli {
 namespace {
+
+const Option<std::string> kAccountName({.name = "WHO", .meaning = kWho.meaning});
+const Option<bool> kRefresh(
+    {.name = "--refresh", .meaning = "Ask the directory even if the database has a recent answer"});
 
 /// The displayed data of an account.
 struct Shown {
@@ -91,26 +96,21 @@ identity::IdentityCache::Answer ask(identity::IdentityCache& cache, const std::s
   return answer.get();
 }
 
-}  // namespace
-
-int identity(const Settings& settings, const IdentityFlags& flags) {
-  if (flags.who.empty()) throw UsageError(fmt::format("WHO is required: {}", kAccountForms));
-  const auto who = atproto::parse_account_name(flags.who);
-  if (!who) throw UsageError(fmt::format("WHO: '{}' is {}", flags.who, who.error().message()));
-  VerificationFlags verification;
-  verification.plc = flags.plc;
-  verification.ca_file = flags.ca_file;
-  verification.allow_private_hosts = flags.allow_private_hosts;
-  const auto network = network_accounts(settings, verification);
+int print_identity(const Invocation& invocation) {
+  const std::string name = invocation[kAccountName];
+  if (name.empty()) throw UsageError(fmt::format("WHO is required: {}", kWho.meaning));
+  const auto who = atproto::parse_account_name(name);
+  if (!who) throw UsageError(fmt::format("WHO: '{}' is {}", name, who.error().message()));
+  const auto network = network_accounts(invocation);
   transport::HttpClientOptions http_options;
   http_options.allow_private_hosts = network.allow_private_hosts;
   http_options.ca_file = network.ca_file;
   identity::DidResolverOptions resolver_options;
   resolver_options.allow_private_hosts = network.allow_private_hosts;
   resolver_options.plc_url = network.plc_url;
-  const auto dns = dns_server(settings, flags.dns);
+  const auto dns = invocation[kDns];
   identity::IdentityCacheOptions cache_options;
-  if (const auto database = find_database(settings, flags.database)) {
+  if (const auto database = invocation[kDatabase]) {
     app::check_database(*database);
     cache_options.database_url = *database;
     cache_options.application_name = store::process_name("skua identity");
@@ -130,7 +130,7 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
     }
     did = *found;
   }
-  const auto answer = ask(cache, did, flags.refresh);
+  const auto answer = ask(cache, did, invocation[kRefresh]);
   if (!answer) {
     command_line::print_stderr("skua identity: {}: {}\n", did,
                                identity::failure_text(did, answer.error(), resolver_options));
@@ -144,8 +144,17 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
   // Downloaded data is written before the cache stops.
   cache.stop();
   check_handle(check, shown);
-  print(shown, flags.json);
+  print(shown, invocation[kJson]);
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs identity_commands() {
+  return {{"identity",
+           "Print signing key, host and handle of an account",
+           {kAccountName, kPlc, kDatabase, kCaFile, kDns, kAllowPrivateHosts, kRefresh, kJson},
+           print_identity}};
 }
 
 }  // namespace skua::cli

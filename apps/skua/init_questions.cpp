@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "addresses.hpp"
 #include "base/ascii.hpp"
 #include "feed/projections/projection.hpp"
 
@@ -36,13 +37,28 @@ std::string projections_text() {
   return text;
 }
 
-/// For a list that must not be empty.
-template <class Check>
-auto not_empty(Check check, const char* example) {
-  return [check, example](const std::vector<std::string>& words) {
-    if (words.empty()) throw UsageError(fmt::format("an answer is needed, such as {}", example));
-    check(words);
+/// Asks for the value of an option, until it is well-formed.
+template <class T>
+void ask_for(Questions& questions, Invocation& invocation, const Option<T>& option,
+             const std::string& question, const std::string& otherwise = "") {
+  const std::string answer = questions.ask(question, otherwise, [&](const std::string& line) {
+    option.read({line, option.name});
+  });
+  invocation.give(option, {answer});
+}
+
+/// The same for a list. `example`: of an answer, if one is needed.
+template <class T>
+void ask_for_list(Questions& questions, Invocation& invocation, const Option<T>& option,
+                  const std::string& question, const std::string& otherwise = "",
+                  const char* example = nullptr) {
+  const auto check = [&](const std::vector<std::string>& words) {
+    if (words.empty() && example != nullptr) {
+      throw UsageError(fmt::format("an answer is needed, such as {}", example));
+    }
+    for (const std::string& word : words) option.read({word, option.name});
   };
+  invocation.give(option, questions.ask_words(question, otherwise, check));
 }
 
 }  // namespace
@@ -80,34 +96,36 @@ void Questions::print(const std::string& text) {
   out_ << text << std::flush;
 }
 
-void complete_by_questions(Questions& questions, const Settings& settings, InitFlags& flags) {
-  if (!use_of(flags)) {
+void complete_by_questions(Questions& questions, Invocation& invocation) {
+  if (!use_of(invocation)) {
     questions.print(kUses);
-    flags.use = questions.ask("Use", "accounts", check_use);
+    ask_for(questions, invocation, kUse, "Use", "accounts");
   }
-  const std::string use = *use_of(flags);
-  if (use == "accounts" && flags.accounts.empty()) {
-    flags.accounts = questions.ask_words("Accounts (handles or DIDs)", "",
-                                         not_empty(check_accounts, "bsky.app"));
+  const InitUse use = *use_of(invocation);
+  if (use == InitUse::Accounts && !invocation.is_given(kInitAccounts)) {
+    ask_for_list(questions, invocation, kInitAccounts, "Accounts (handles or DIDs)", "",
+                 "bsky.app");
   }
-  if (use == "collections" && flags.collections.empty()) {
-    flags.collections = questions.ask_words(
-        "Collections", "", not_empty(check_collections, "app.bsky.feed.post or app.bsky.graph.*"));
+  if (use == InitUse::Collections && !invocation.is_given(kInitCollections)) {
+    ask_for_list(questions, invocation, kInitCollections, "Collections", "",
+                 "app.bsky.feed.post or app.bsky.graph.*");
   }
-  if (!settings.find(kDatabase, flags.database)) {
-    flags.database = questions.ask("Database", "postgresql:///skua", check_database_url);
+  if (!invocation.has(kDatabase)) {
+    ask_for(questions, invocation, kDatabase, "Database", "postgresql:///skua");
   }
-  if (!settings.find(kRelay, std::nullopt) && flags.relays.empty()) {
-    flags.relays = questions.ask_words("Relay", kDefaultRelay, check_relays);
+  if (!invocation.has(kRelay)) {
+    invocation.give(kRelay, questions.ask_words("Relay", kDefaultRelay, [](const auto& words) {
+      for (const std::string& word : words) relay_address({word, kRelay.name});
+    }));
   }
-  if (flags.projections.empty()) {
+  if (!invocation.is_given(kProjections)) {
     questions.print(projections_text());
-    flags.projections = questions.ask_words("Projections, or nothing", "", check_projections);
+    ask_for_list(questions, invocation, kProjections, "Projections, or nothing");
   }
-  if (flags.retention.empty()) {
-    flags.retention = questions.ask_words(
-        "Collections whose old records are removed, such as app.bsky.feed.like=90d, or nothing", "",
-        check_retention);
+  if (!invocation.is_given(kRetention)) {
+    ask_for_list(
+        questions, invocation, kRetention,
+        "Collections whose old records are removed, such as app.bsky.feed.like=90d, or nothing");
   }
 }
 

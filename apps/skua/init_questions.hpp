@@ -32,7 +32,8 @@ class Questions {
   std::ostream& out_;
 };
 
-/// Asks for everything that the flags leave open, and completes them. Writes nothing.
-void complete_by_questions(Questions& questions, const Settings& settings, InitFlags& flags);
+/// Asks for everything that the command line and the settings leave open, and adds the answers.
+/// Writes nothing.
+void complete_by_questions(Questions& questions, Invocation& invocation);
 
 }  // namespace skua::cli

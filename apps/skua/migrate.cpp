@@ -5,13 +5,17 @@
 
 #include "base/count_text.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
+#include "settings.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
+
+const Option<bool> kVerbose({.name = "--verbose",
+                             .meaning = "Print each migration on a line of its own"});
 
 /// What was done, in one line. `applied` is in the order of the versions.
 std::string summary(const std::vector<store::Migration>& applied) {
@@ -25,17 +29,21 @@ std::string summary(const std::vector<store::Migration>& applied) {
                      fmt::join(labels, ", "));
 }
 
-}  // namespace
-
-int migrate(const Settings& settings, const MigrateFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
+int migrate(const Invocation& invocation) {
+  const std::string url = require_database(invocation);
   store::Session session(url, store::process_name("skua migrate"));
   const auto applied = store::migrate(session, store::migrations());
-  if (flags.verbose) {
+  if (invocation[kVerbose]) {
     for (const auto& migration : applied) fmt::print("applied {}\n", migration.label());
   }
   fmt::print("{}\n", summary(applied));
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs migrate_commands() {
+  return {{"migrate", "Bring the database's schema up to date", {kDatabase, kVerbose}, migrate}};
 }
 
 }  // namespace skua::cli

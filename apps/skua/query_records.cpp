@@ -12,7 +12,6 @@
 #include "base/count_text.hpp"
 #include "base/time.hpp"
 #include "feed/projections/projection.hpp"
-#include "invocation.hpp"
 #include "query_note.hpp"
 #include "store/filter_table.hpp"
 #include "store/first_column.hpp"
@@ -64,12 +63,12 @@ std::vector<std::string> collections_read(store::Session& session, const NamedQu
 }
 
 void add_filter_notes(const store::Filter& filter, const std::vector<std::string>& collections,
-                      const DatabaseFlag& database, std::vector<QueryNote>& notes) {
+                      const Invocation& invocation, std::vector<QueryNote>& notes) {
   std::vector<std::string> left_out;
   for (const std::string& collection : collections) {
     if (!filter.passes_collection(collection)) left_out.push_back(collection);
   }
-  const std::string show = command_to_copy("filter show", database);
+  const std::string show = invocation.command_to_copy("filter show");
   if (!left_out.empty()) {
     notes.push_back({fmt::format("the filter leaves out {}: their records are missing",
                                  fmt::join(left_out, ", ")),
@@ -90,21 +89,21 @@ void add_filter_notes(const store::Filter& filter, const std::vector<std::string
   }
   if (!kept.empty()) {
     notes.push_back({fmt::format("records are kept for a limited time: {}", fmt::join(kept, ", ")),
-                     {command_to_copy("retention list", database)}});
+                     {invocation.command_to_copy("retention list")}});
   }
 }
 
 }  // namespace
 
 std::vector<QueryNote> missing_records(store::Session& session, const NamedQuery& query,
-                                       const DatabaseFlag& database) {
+                                       const Invocation& invocation) {
   std::vector<QueryNote> notes;
   const auto collections = collections_read(session, query);
-  add_filter_notes(*store::load_filter(session), collections, database, notes);
+  add_filter_notes(*store::load_filter(session), collections, invocation, notes);
   return notes;
 }
 
-std::vector<QueryNote> missing_work(store::Session& session, const DatabaseFlag& database) {
+std::vector<QueryNote> missing_work(store::Session& session, const Invocation& invocation) {
   constexpr std::chrono::minutes kLate{10};
   std::vector<QueryNote> notes;
   const auto dropped = session.run("SELECT count(*) FROM skua.dropped_indexes").int8(0, 0);
@@ -113,7 +112,7 @@ std::vector<QueryNote> missing_work(store::Session& session, const DatabaseFlag&
                                  "missing, queries are slow, and no projection is built until its "
                                  "end",
                                  counted(dropped, "index"), dropped == 1 ? "is" : "are"),
-                     {command_to_copy("backfill status", database)}});
+                     {invocation.command_to_copy("backfill status")}});
   }
   // A relay sends records; labelers do not.
   const store::Rows newest = session.run(
@@ -125,7 +124,7 @@ std::vector<QueryNote> missing_work(store::Session& session, const DatabaseFlag&
         {fmt::format("the sources are read up to {} UTC, {} ago: later records are "
                      "missing. `skua run` reads them",
                      newest.text(0, 0), duration_text(std::chrono::seconds(newest.int8(0, 1)))),
-         {command_to_copy("status", database)}});
+         {invocation.command_to_copy("status")}});
   }
   return notes;
 }

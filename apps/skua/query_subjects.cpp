@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "invocation.hpp"
 #include "query_note.hpp"
 
 namespace skua::cli {
@@ -27,8 +26,8 @@ const Statement kRecord{
 /// Looks up what the arguments name, and notes what is not stored of it.
 class Subjects {
  public:
-  Subjects(store::Session& session, const DatabaseFlag& database)
-      : session_(session), database_(database) {}
+  Subjects(store::Session& session, const Invocation& invocation)
+      : session_(session), invocation_(invocation) {}
 
   void look_at_account(const std::string& name) {
     const store::Rows rows = session_.execute(kAccount, store::Params().text(name));
@@ -84,7 +83,7 @@ class Subjects {
   static constexpr std::string_view kScheme = "at://";
 
   std::string backfill(const std::string& account) const {
-    return command_to_copy("backfill " + account, database_);
+    return invocation_.command_to_copy("backfill " + account);
   }
 
   std::runtime_error unknown_account(const std::string& name) const {
@@ -96,11 +95,11 @@ class Subjects {
     return std::runtime_error(
         fmt::format("no account in the database has the handle {}. To look its DID up, which may "
                     "be stored without the handle, and to download its repository:\n  {}\n  {}",
-                    name, command_to_copy("identity " + name, database_), backfill(name)));
+                    name, invocation_.command_to_copy("identity " + name), backfill(name)));
   }
 
   store::Session& session_;
-  const DatabaseFlag& database_;
+  const Invocation& invocation_;
   std::vector<QueryNote> notes_;
 };
 
@@ -108,8 +107,8 @@ class Subjects {
 
 std::vector<QueryNote> missing_subjects(store::Session& session, const NamedQuery& query,
                                         const std::vector<std::string>& values,
-                                        const DatabaseFlag& database) {
-  Subjects subjects(session, database);
+                                        const Invocation& invocation) {
+  Subjects subjects(session, invocation);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string& argument = query.arguments[i];
     if (argument == "account" || argument == "labeler") subjects.look_at_account(values[i]);

@@ -1,21 +1,143 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "account_choice.hpp"
+#include "accounts.hpp"
 #include "base/count_text.hpp"
 #include "command_line/finish.hpp"
 #include "command_line/table.hpp"
 #include "commands.hpp"
-#include "tap_admin.hpp"
+#include "settings.hpp"
+#include "source_choice.hpp"
+#include "transport/basic_authorization.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/http_client.hpp"
 
 namespace skua::cli {
 namespace {
 
-TapAdmin admin_of(const Settings& settings, const TapFlags& flags) {
-  const TapAddress tap = tap_address(settings, flags.tap, flags.tap_password_file);
-  return {tap.endpoint, tap.password, ca_file(settings, flags.verification.ca_file)};
+const Option<Texts> kTapFiles({.name = "--file",
+                               .type = "FILE",
+                               .meaning = "Files of accounts, one per line",
+                               .takes_several = true});
+
+/// The admin routes of a Tap (github.com/bluesky-social/indigo, cmd/tap). Functions wait for the
+/// answer. If it is an error, they throw std::runtime_error with a message for the user.
+class TapAdmin {
+ public:
+  /// `tap`: its address, path and scheme are ignored; an empty password: none.
+  TapAdmin(transport::Endpoint tap, std::string password, std::string ca_file);
+
+  /// Makes Tap follow these accounts, or stop following them, in requests of 1,000. Returns the
+  /// number of accounts, which is all of them.
+  std::size_t add(std::span<const std::string> dids) { return change("/repos/add", dids); }
+  std::size_t remove(std::span<const std::string> dids) { return change("/repos/remove", dids); }
+
+  /// The state of an account in Tap; nothing: Tap does not follow it.
+  std::optional<nlohmann::ordered_json> info(const std::string& did);
+
+  /// All of /stats, by name.
+  nlohmann::ordered_json stats();
+
+ private:
+  std::size_t change(const char* path, std::span<const std::string> dids);
+  transport::HttpAnswer ask(const std::string& path, std::optional<std::string> json);
+  nlohmann::ordered_json read(const std::string& path, const transport::HttpAnswer& answer);
+
+  const std::string origin_;
+  const std::string password_;
+  transport::HttpClient client_;
+};
+
+constexpr std::size_t kDidsAtOnce = 1'000;
+
+transport::HttpClientOptions client_options(std::string ca_file) {
+  transport::HttpClientOptions options;
+  options.ca_file = std::move(ca_file);
+  return options;
+}
+
+TapAdmin::TapAdmin(transport::Endpoint tap, std::string password, std::string ca_file)
+    : origin_(http_origin(std::move(tap))),
+      password_(std::move(password)),
+      client_(client_options(std::move(ca_file))) {}
+
+std::size_t TapAdmin::change(const char* path, std::span<const std::string> dids) {
+  for (std::size_t done = 0; done < dids.size();) {
+    const auto some = dids.subspan(done, std::min(kDidsAtOnce, dids.size() - done));
+    const nlohmann::json body = {{"dids", std::vector<std::string>(some.begin(), some.end())}};
+    const auto answer = ask(path, body.dump());
+    if (answer.status / 100 != 2) {
+      throw std::runtime_error(fmt::format("{}{} answered {} after {} of {}: {}", origin_, path,
+                                           answer.status, done, counted(dids.size(), "account"),
+                                           answer.body));
+    }
+    done += some.size();
+  }
+  return dids.size();
+}
+
+std::optional<nlohmann::ordered_json> TapAdmin::info(const std::string& did) {
+  const std::string path = "/info/" + did;
+  const auto answer = ask(path, std::nullopt);
+  if (answer.status == 404) return std::nullopt;
+  return read(path, answer);
+}
+
+nlohmann::ordered_json TapAdmin::stats() {
+  nlohmann::ordered_json all;
+  for (const char* name :
+       {"repo-count", "record-count", "outbox-buffer", "resync-buffer", "cursors"}) {
+    const std::string path = std::string("/stats/") + name;
+    all.update(read(path, ask(path, std::nullopt)));
+  }
+  return all;
+}
+
+transport::HttpAnswer TapAdmin::ask(const std::string& path, std::optional<std::string> json) {
+  transport::HttpRequest request;
+  request.url = origin_ + path;
+  request.origin = transport::HostOrigin::configured;
+  request.json = std::move(json);
+  if (!password_.empty()) {
+    request.headers.push_back(
+        {"Authorization", transport::basic_authorization("admin", password_)});
+  }
+  auto answer = client_.get(std::move(request));
+  if (!answer) {
+    throw std::runtime_error(
+        fmt::format("{}: {} (does Tap run there?)", origin_, answer.error().message()));
+  }
+  if (answer->status == 401) {
+    throw std::runtime_error(fmt::format(
+        "{} wants its admin password: --tap-password-file names a file with the right one",
+        origin_));
+  }
+  return *std::move(answer);
+}
+
+nlohmann::ordered_json TapAdmin::read(const std::string& path,
+                                      const transport::HttpAnswer& answer) {
+  auto json = nlohmann::ordered_json::parse(answer.body, nullptr, false);
+  if (answer.status != 200 || !json.is_object()) {
+    throw std::runtime_error(fmt::format("{}{} answered {}: {} (is that a Tap?)", origin_, path,
+                                         answer.status, answer.body.substr(0, 200)));
+  }
+  return json;
+}
+
+TapAdmin admin_of(const Invocation& invocation) {
+  const TapAddress tap = tap_address(invocation);
+  return {tap.endpoint, tap.password, invocation[kCaFile]};
 }
 
 /// Adds numbers with their names, one per line.
@@ -43,12 +165,12 @@ void print(const nlohmann::ordered_json& object, bool json) {
   }
 }
 
-}  // namespace
+enum class TapChange : std::uint8_t { Add, Remove };
 
-int tap_change(const Settings& settings, const TapFlags& flags, TapChange change) {
-  TapAdmin admin = admin_of(settings, flags);
+int tap_change(const Invocation& invocation, TapChange change) {
+  TapAdmin admin = admin_of(invocation);
   const AccountChoice accounts =
-      account_choice(settings, flags.verification, flags.who, flags.files);
+      account_choice(invocation, invocation[kWho], invocation[kTapFiles]);
   if (accounts.names.empty()) throw UsageError("name accounts, or files of them with --file");
   std::size_t problems = 0;
   const std::vector<std::string> dids = look_up(accounts, problems);
@@ -58,14 +180,14 @@ int tap_change(const Settings& settings, const TapFlags& flags, TapChange change
   return problems == 0 ? kSuccess : kFailure;
 }
 
-int tap_info(const Settings& settings, const TapFlags& flags) {
-  TapAdmin admin = admin_of(settings, flags);
+int tap_info(const Invocation& invocation) {
+  TapAdmin admin = admin_of(invocation);
   const AccountChoice accounts =
-      account_choice(settings, flags.verification, flags.who, flags.files);
+      account_choice(invocation, invocation[kWho], invocation[kTapFiles]);
   std::size_t problems = 0;
   for (const std::string& did : look_up(accounts, problems)) {
     if (const auto info = admin.info(did)) {
-      print(*info, flags.json);
+      print(*info, invocation[kJson]);
     } else {
       command_line::print_stderr("skua: {}: Tap does not follow this account\n", did);
       ++problems;
@@ -74,9 +196,29 @@ int tap_info(const Settings& settings, const TapFlags& flags) {
   return problems == 0 ? kSuccess : kFailure;
 }
 
-int tap_stats(const Settings& settings, const TapFlags& flags) {
-  print(admin_of(settings, flags).stats(), flags.json);
+int tap_stats(const Invocation& invocation) {
+  print(admin_of(invocation).stats(), invocation[kJson]);
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs tap_commands() {
+  return {
+      {"tap", "Administer a Tap: its accounts and its state"},
+      {"tap add",
+       "Tell Tap to follow accounts, including their existing records",
+       {kTap, kTapPasswordFile, kWho, kTapFiles, kDns, kPlc, kCaFile, kAllowPrivateHosts},
+       [](const Invocation& invocation) { return tap_change(invocation, TapChange::Add); }},
+      {"tap remove",
+       "Tell Tap to stop following accounts",
+       {kTap, kTapPasswordFile, kWho, kTapFiles, kDns, kPlc, kCaFile, kAllowPrivateHosts},
+       [](const Invocation& invocation) { return tap_change(invocation, TapChange::Remove); }},
+      {"tap info",
+       "Print Tap's state of accounts",
+       {kTap, kTapPasswordFile, kWho, kTapFiles, kDns, kPlc, kCaFile, kAllowPrivateHosts, kJson},
+       tap_info},
+      {"tap stats", "Print Tap's metrics", {kTap, kTapPasswordFile, kJson}, tap_stats}};
 }
 
 }  // namespace skua::cli

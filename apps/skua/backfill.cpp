@@ -185,15 +185,17 @@ int run_backfill(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs backfill_commands() {
+  const OptionUse collections = with_meaning(
+      kCollections, "All accounts with records of this collection, according to --relay");
+  const OptionUse relay = with_meaning(kRelay, "The relay that --collection and --network ask");
   return {{"backfill",
            "Download and index whole repositories",
            {kWho,
             kFiles,
             kHosts,
-            {kCollections,
-             {.meaning = "All accounts with records of this collection, according to --relay"}},
+            collections,
             kNetwork,
-            {kRelay, {.meaning = "The relay that --collection and --network ask"}},
+            relay,
             kCars,
             kCarDirs,
             kSinceRev,

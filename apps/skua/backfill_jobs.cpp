@@ -105,7 +105,7 @@ int backfill_cancel(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs backfill_jobs_commands() {
-  const OptionUse who{kWho, {.meaning = kWho.meaning + "; none: all"}};
+  const OptionUse who = with_meaning(kWho, kWho.meaning + "; none: all");
   return {{"backfill status",
            "Print the queue, its states and its errors",
            {kDatabase, kJson},

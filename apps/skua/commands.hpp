@@ -37,6 +37,15 @@ struct OptionUse {
   Differences other;
 };
 
+/// An argument or option that must be given.
+inline OptionUse required(const OptionText& option, std::string meaning = {}) {
+  return {option, {.meaning = std::move(meaning), .is_required = true}};
+}
+/// An option with another meaning.
+inline OptionUse with_meaning(const OptionText& option, std::string text) {
+  return {option, {.meaning = std::move(text)}};
+}
+
 /// A command. The text of its help below the options is its section of the files help/*.txt.
 struct CommandSpec {
   /// The words behind `skua`, such as "backfill status". A command stands before its subcommands.

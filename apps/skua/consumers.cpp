@@ -67,7 +67,7 @@ int consumers_list(const Invocation& invocation) {
 }
 
 int consumers_status(const Invocation& invocation) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kConsumerName];
   store::Session session = open_database(invocation, "skua consumers");
   nlohmann::json named = nlohmann::json::array();
   for (const nlohmann::json& consumer : status::read_consumer_list(session)) {
@@ -89,7 +89,7 @@ int consumers_status(const Invocation& invocation) {
 }
 
 int consumers_wait(const Invocation& invocation) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kConsumerName];
   const std::chrono::seconds timeout = invocation[kWaitTimeout];
   store::Session session = open_database(invocation, "skua consumers");
   const auto given = invocation[kPosition];
@@ -128,7 +128,7 @@ int consumers_wait(const Invocation& invocation) {
 }
 
 int consumers_run(const Invocation& invocation, bool until_idle) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kConsumerName];
   store::Session session = open_database(invocation, "skua consumers");
   if (!name.empty() && consumers_named(session, name).empty()) {
     command_line::print_stderr("skua consumers: there is no consumer '{}'\n", name);
@@ -151,7 +151,7 @@ int consumers_run(const Invocation& invocation, bool until_idle) {
 }
 
 int consumers_verify(const Invocation& invocation) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kConsumerName];
   const auto rows = invocation[kRows];
   store::Session session = open_database(invocation, "skua consumers");
   feed::prepare_fold_session(session);
@@ -175,9 +175,8 @@ int consumers_verify(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs consumers_commands() {
-  const OptionUse name{
-      kName, {.meaning = "The name of a consumer, see `skua consumers list`", .is_required = true}};
-  const OptionUse only{kName, {.meaning = "Apply changes to this consumer only"}};
+  const OptionUse name = required(kConsumerName);
+  const OptionUse only = with_meaning(kConsumerName, "Apply changes to this consumer only");
   return {{"consumers",
            "Manage what follows the change log: counts, notifications, trends, webhooks, pull "
            "consumers"},

@@ -159,7 +159,7 @@ int add_leased(const Invocation& invocation) {
   const OptionalText webhook = invocation[kWebhook];
   if (is_pull && webhook) throw UsageError("give --pull or --webhook, not both");
   feed::NewLeasedConsumer consumer{
-      .name = invocation[kName],
+      .name = invocation[kConsumerName],
       .filter = filter_of(invocation),
       .lanes = invocation[kLanes].value_or(std::int16_t{1}),
       .policy = invocation[kPolicy],
@@ -200,7 +200,7 @@ int consumers_add(const Invocation& invocation) {
         "a projection reads all changes: --from, --collection, --did, --op and --kind are for "
         "--webhook and --pull");
   }
-  feed::NewConsumer consumer{.name = invocation[kName],
+  feed::NewConsumer consumer{.name = invocation[kConsumerName],
                              .policy = invocation[kPolicy],
                              .profile = invocation[kProfile],
                              .overrides = tuning_overrides(invocation)};
@@ -212,20 +212,20 @@ int consumers_add(const Invocation& invocation) {
 }
 
 int consumers_remove(const Invocation& invocation) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kConsumerName];
   return attempt(invocation, "remove", fmt::format("removed {}: `skua run` drops its tables", name),
                  [&](store::Session& session) { feed::remove_consumer(session, name); });
 }
 
 int consumers_pause(const Invocation& invocation, bool paused) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kConsumerName];
   return attempt(invocation, paused ? "pause" : "resume",
                  fmt::format("{} {}", paused ? "paused" : "resumed", name),
                  [&](store::Session& session) { feed::pause_consumer(session, name, paused); });
 }
 
 int consumers_rebuild(const Invocation& invocation) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kConsumerName];
   return attempt(
       invocation, "rebuild",
       fmt::format("{}: `skua run` builds new tables and then replaces the present ones", name),
@@ -234,7 +234,7 @@ int consumers_rebuild(const Invocation& invocation) {
 
 /// With --from a webhook or pull consumer continues at another position.
 int consumers_reset(const Invocation& invocation) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kConsumerName];
   const bool skip = invocation[kSkip];
   const auto from = invocation[kFrom];
   if (!from) {
@@ -259,26 +259,18 @@ int consumers_reset(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs consumer_changes_commands() {
-  const OptionUse name{
-      kName, {.meaning = "The name of a consumer, see `skua consumers list`", .is_required = true}};
+  const OptionUse from{kFrom, {.default_text = "live"}};
+  const OptionUse collections =
+      with_meaning(kCollections,
+                   "Webhook, pull: records of this collection, such as app.bsky.feed.*; "
+                   "repeatable");
+  const OptionUse dids = with_meaning(kDids, "Webhook, pull: changes of this account; repeatable");
+  const OptionUse name = required(kConsumerName);
   return {
       {"consumers add",
        "Add a projection, a webhook or a pull consumer",
-       {kDatabase,
-        name,
-        kLanes,
-        kPolicy,
-        kProfile,
-        kOverrides,
-        kPull,
-        kWebhook,
-        {kFrom, {.default_text = "live"}},
-        {kCollections,
-         {.meaning = "Webhook, pull: records of this collection, such as app.bsky.feed.*; "
-                     "repeatable"}},
-        {kDids, {.meaning = "Webhook, pull: changes of this account; repeatable"}},
-        kOps,
-        kKinds},
+       {kDatabase, name, kLanes, kPolicy, kProfile, kOverrides, kPull, kWebhook, from, collections,
+        dids, kOps, kKinds},
        consumers_add},
       {"consumers remove", "Remove a consumer and its tables", {kDatabase, name}, consumers_remove},
       {"consumers pause",

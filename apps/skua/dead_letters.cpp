@@ -214,7 +214,7 @@ int dead_letters_purge(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs dead_letters_commands() {
-  const OptionUse ids{kIds, {.is_required = true}};
+  const OptionUse ids = required(kIds);
   return {{"dead-letters", "List, replay and delete input that could not be stored"},
           {"dead-letters list",
            "List dead letters, the most recently rejected first",
@@ -242,13 +242,7 @@ CommandSpecs dead_letters_commands() {
            }},
           {"dead-letters purge",
            "Delete dead letters from the database",
-           {kDatabase,
-            kConsumer,
-            kLetterDid,
-            kError,
-            kStatus,
-            {kOlderThan, {.is_required = true}},
-            kForce},
+           {kDatabase, kConsumer, kLetterDid, kError, kStatus, required(kOlderThan), kForce},
            dead_letters_purge}};
 }
 

@@ -156,24 +156,15 @@ int run_doctor(const Invocation& given) {
 }  // namespace
 
 CommandSpecs doctor_commands() {
+  const OptionUse http{
+      kHttp,
+      {.type = "ADDRESS|URL|off",
+       .meaning = "Pages of the running skua run whose settings count; off: do not ask it",
+       .default_text = kDefaultPages}};
   return {{"doctor",
            "Check the database, the network and the clocks, and print what to do",
-           {kDatabase,
-            kAllowUnsafeDatabase,
-            kRelay,
-            kTap,
-            kTapPasswordFile,
-            kJetstream,
-            kLabeler,
-            kVerify,
-            kPlc,
-            kCaFile,
-            {kHttp,
-             {.type = "ADDRESS|URL|off",
-              .meaning = "Pages of the running skua run whose settings count; off: do not ask it",
-              .default_text = kDefaultPages}},
-            kStrict,
-            kJson},
+           {kDatabase, kAllowUnsafeDatabase, kRelay, kTap, kTapPasswordFile, kJetstream, kLabeler,
+            kVerify, kPlc, kCaFile, http, kStrict, kJson},
            run_doctor}};
 }
 

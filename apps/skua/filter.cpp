@@ -249,12 +249,8 @@ CommandSpecs filter_commands() {
         name,
         summary,
         {kDatabase,
-         {kCollections, {.meaning = "A collection, or a prefix such as app.bsky.graph.*"}},
-         {kDids, {.meaning = "An account: " + kWho.meaning}},
-         kLists,
-         kNamesFile,
-         kDns,
-         kCaFile,
+         with_meaning(kCollections, "A collection, or a prefix such as app.bsky.graph.*"),
+         with_meaning(kDids, "An account: " + kWho.meaning), kLists, kNamesFile, kDns, kCaFile,
          kAllowPrivateHosts},
         [action](const Invocation& invocation) { return filter_change(invocation, action); }};
   };
@@ -262,11 +258,8 @@ CommandSpecs filter_commands() {
     return CommandSpec{
         name,
         summary,
-        {kDatabase,
-         {kDids, {.meaning = "An account: " + kWho.meaning}},
-         {kFiles, {.meaning = "File of accounts, one per line; # begins a comment"}},
-         kDns,
-         kCaFile,
+        {kDatabase, with_meaning(kDids, "An account: " + kWho.meaning),
+         with_meaning(kFiles, "File of accounts, one per line; # begins a comment"), kDns, kCaFile,
          kAllowPrivateHosts},
         [exclude](const Invocation& invocation) { return filter_exclude(invocation, exclude); }};
   };

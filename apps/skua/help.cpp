@@ -1,6 +1,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +9,7 @@
 
 #include "app/metric_registry.hpp"
 #include "base/problem.hpp"
+#include "command_line/completion.hpp"
 #include "command_line/table.hpp"
 #include "command_line/unknown_word.hpp"
 #include "command_line/walk.hpp"
@@ -95,10 +97,19 @@ std::string problem_list_markdown() {
   return text;
 }
 
+/// What the help explains besides commands.
+std::vector<std::pair<std::string, std::string>> help_topics() {
+  std::vector<std::pair<std::string, std::string>> topics = {
+      {"settings", "All settings"}, {"metrics", "All metrics"}, {"problems", "All problems"}};
+  for (const Problem& problem : kProblems) topics.emplace_back(problem.code, problem.title);
+  return topics;
+}
+
 const Option<Texts> kTopic(
     {.name = "COMMAND",
      .meaning = "A command and a subcommand, the code of a problem, or `settings`, `metrics` or "
-                "`problems` for all of them"});
+                "`problems` for all of them",
+     .known_values = help_topics});
 const Option<bool> kMarkdown({.name = "--markdown",
                               .meaning = "The settings, metrics or problems as Markdown"});
 const Option<bool> kToml({.name = "--toml",
@@ -144,10 +155,24 @@ int help(const Invocation& invocation) {
   return kSuccess;
 }
 
+/// The command that prints the completion file of a shell.
+CommandSpec shell_command(const std::string& shell) {
+  CommandSpec command{"completion " + shell, "For " + shell};
+  command.run = [shell](const Invocation&) {
+    fmt::print("{}", command_line::completion_script(shell, "skua").value());
+    return kSuccess;
+  };
+  return command;
+}
+
 }  // namespace
 
 CommandSpecs help_commands() {
-  return {{"version",
+  return {{"completion", "Print a shell's completion file"},
+          shell_command("bash"),
+          shell_command("zsh"),
+          shell_command("fish"),
+          {"version",
            "Print the version",
            {},
            [](const Invocation&) {

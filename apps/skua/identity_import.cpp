@@ -139,7 +139,7 @@ int identity_import(const Invocation& invocation) {
 CommandSpecs identity_import_commands() {
   return {{"identity import",
            "Import an export of the PLC directory",
-           {{kSource, {.is_required = true}}, kDatabase, kCaFile, kAfter},
+           {required(kSource), kDatabase, kCaFile, kAfter},
            identity_import}};
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,7 +22,15 @@ namespace {
 constexpr const char* kSortAt = "least(created_at, indexed_at)";
 
 const Option<const OptionalIndex*> kIndex(
-    {.name = "NAME", .meaning = "The name of an index, see `skua index list`"},
+    {.name = "NAME",
+     .meaning = "The name of an index, see `skua index list`",
+     .known_values =
+         [] {
+           std::vector<std::pair<std::string, std::string>> names;
+           for (const OptionalIndex& each : optional_indexes())
+             names.emplace_back(each.name, each.use);
+           return names;
+         }},
     [](const SettingValue& given) {
       if (const OptionalIndex* const index = find_optional_index(given.value)) return index;
       throw UsageError(fmt::format("there is no optional index '{}'; `skua index list` lists them",
@@ -140,7 +151,7 @@ int index_remove(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs index_commands() {
-  const OptionUse name{kIndex, {.is_required = true}};
+  const OptionUse name = required(kIndex);
   return {{"index", "Add and remove optional indexes"},
           {"index list",
            "List the optional indexes, their sizes, uses and costs",

@@ -180,7 +180,7 @@ class DatabaseSteps {
     for (const std::string& name : plan_.projections) {
       if (std::find(existing.begin(), existing.end(), name) != existing.end()) continue;
       existing.push_back(name);
-      const int code = run_command("consumers add", {{kName.name, {name}}});
+      const int code = run_command("consumers add", {{"NAME", {name}}});
       if (code != 0) return code;
     }
     return kSuccess;
@@ -263,22 +263,12 @@ int init(const Invocation& given) {
 }  // namespace
 
 CommandSpecs init_commands() {
+  const OptionUse config{kConfig, {.meaning = "The file to write", .default_text = kDefaultFile}};
+  const OptionUse relay{kRelay, {.default_text = kDefaultRelay}};
   return {{"init",
            "Write a file of settings and prepare the database for a first `skua run`",
-           {{kConfig, {.meaning = "The file to write", .default_text = kDefaultFile}},
-            kUse,
-            kInitAccounts,
-            kInitCollections,
-            kDatabase,
-            {kRelay, {.default_text = kDefaultRelay}},
-            kProjections,
-            kRetention,
-            kPlc,
-            kCaFile,
-            kAllowPrivateHosts,
-            kDns,
-            kYes,
-            kForceInit},
+           {config, kUse, kInitAccounts, kInitCollections, kDatabase, relay, kProjections,
+            kRetention, kPlc, kCaFile, kAllowPrivateHosts, kDns, kYes, kForceInit},
            init}};
 }
 

@@ -260,7 +260,7 @@ CommandSpecs inspect_commands() {
   return {{"inspect", "Print the content of a capture or a repository"},
           {"inspect frames",
            "Print a JSON line for each operation, account and identity event of a capture",
-           {{kFile, {.meaning = "A capture", .is_required = true}}, kDidDocs},
+           {required(kFile, "A capture"), kDidDocs},
            [](const Invocation& invocation) {
              return inspect_frames(invocation[kFile], invocation[kDidDocs], std::cout, std::cerr);
            }}};

@@ -183,9 +183,8 @@ int inspect_repo(const std::filesystem::path& file, bool json, const OptionalTex
 CommandSpecs inspect_repo_commands() {
   return {{"inspect repo",
            "List the records of a CAR file",
-           {{kFile, {.meaning = "A CAR file of getRepo", .is_required = true}},
-            {kJson, {.meaning = "Print a JSON line for each record, with its content"}},
-            kDidDocs},
+           {required(kFile, "A CAR file of getRepo"),
+            with_meaning(kJson, "Print a JSON line for each record, with its content"), kDidDocs},
            [](const Invocation& invocation) {
              return inspect_repo(invocation[kFile], invocation[kJson], invocation[kDidDocs],
                                  std::cout, std::cerr);

@@ -22,7 +22,6 @@
 #include "command_line/unknown_word.hpp"
 #include "command_line/walk.hpp"
 #include "commands.hpp"
-#include "completion.hpp"
 #include "progress.hpp"
 #include "settings.hpp"
 
@@ -64,6 +63,20 @@ class Parser {
   Parser& operator=(const Parser&) = delete;
 
   const CLI::App& root() const { return root_; }
+
+  /// The completions of the last word.
+  command_line::Completion complete(const std::vector<std::string>& words) const {
+    using Candidates = std::vector<command_line::Completion::Candidate>;
+    return command_line::complete(root_, words,
+                                  [this](const CLI::App&, const CLI::Option& argument) {
+                                    Candidates candidates;
+                                    const auto known = known_values_.find(&argument);
+                                    if (known == known_values_.end()) return candidates;
+                                    for (auto& [text, description] : known->second())
+                                      candidates.push_back({text, description});
+                                    return candidates;
+                                  });
+  }
 
   /// Throws every error as a UsageError. Returns the exit code if nothing is left to do: after
   /// --help and --version.
@@ -122,9 +135,11 @@ class Parser {
   void declare(CLI::App& app, const OptionUse& use) {
     const OptionText& option = *use.option;
     Values& values = values_.emplace_back(Values{.name = option.name});
-    declare(app, option, values, option.name, help_of(use))
-        ->type_name(use.other.type.empty() ? option.type : use.other.type)
-        ->required(use.other.is_required);
+    const CLI::Option* const declared =
+        declare(app, option, values, option.name, help_of(use))
+            ->type_name(use.other.type.empty() ? option.type : use.other.type)
+            ->required(use.other.is_required);
+    if (option.known_values) known_values_[declared] = option.known_values;
     if (!option.former_key.empty()) {
       // Options without a group do not appear in the help.
       declare(app, option, values, flag_of_key(option.former_key), "")->group("");
@@ -158,6 +173,7 @@ class Parser {
   std::deque<Values> values_;
   std::map<std::string, CLI::App*> apps_;
   std::map<const CLI::App*, const CommandSpec*> commands_;
+  std::map<const CLI::Option*, decltype(OptionText::known_values)> known_values_;
 };
 
 /// The words of a shell that wants the last one completed: `skua completion words -- WORD...`.
@@ -196,8 +212,7 @@ int run_command_line(int argc, char** argv) {
   Parser parser;
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (const auto partial = words_to_complete(words)) {
-    fmt::print("{}", command_line::completion_text(
-                         command_line::complete(parser.root(), *partial, known_values)));
+    fmt::print("{}", command_line::completion_text(parser.complete(*partial)));
     return kSuccess;
   }
   if (words.empty()) throw UsageError("name a command; `skua --help` lists them");

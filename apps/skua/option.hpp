@@ -46,6 +46,8 @@ struct OptionText {
   std::string former_key = {};
   /// One flag takes several values: a shell expands a pattern into them.
   bool takes_several = false;
+  /// Of an argument: the values that shells complete, with their meanings.
+  std::function<std::vector<std::pair<std::string, std::string>>()> known_values = nullptr;
 
   enum class Form : std::uint8_t { Flag, Single, List };
   /// Set by Option.

@@ -21,7 +21,6 @@
 #include "query_arguments.hpp"
 #include "query_list.hpp"
 #include "query_note.hpp"
-#include "query_statement.hpp"
 #include "result_text.hpp"
 #include "settings.hpp"
 #include "store/session.hpp"
@@ -276,7 +275,7 @@ CommandSpecs query_commands() {
     command.group = query.group;
     command.help = help_of_query(query);
     for (const std::string& name : query.arguments) {
-      command.options.push_back({argument_option(name), {.is_required = true}});
+      command.options.push_back(required(argument_option(name)));
     }
   }
   return commands;

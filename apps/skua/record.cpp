@@ -137,17 +137,15 @@ int record(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs record_commands() {
-  return {
-      {"record",
-       "Write the frames of a relay to a capture until stopped",
-       {{kUrl, {.is_required = true}},
-        {kFile, {.meaning = "The capture, a new file", .is_required = true}},
-        kAppend,
-        {kCursor,
-         {.meaning = "Start position: live, oldest, or a sequence number", .default_text = "live"}},
-        kCaFile,
-        kFrames},
-       record}};
+  const OptionUse url = required(kUrl);
+  const OptionUse file = required(kFile, "The capture, a new file");
+  const OptionUse cursor{
+      kCursor,
+      {.meaning = "Start position: live, oldest, or a sequence number", .default_text = "live"}};
+  return {{"record",
+           "Write the frames of a relay to a capture until stopped",
+           {url, file, kAppend, cursor, kCaFile, kFrames},
+           record}};
 }
 
 }  // namespace skua::cli

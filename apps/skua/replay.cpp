@@ -132,22 +132,13 @@ int replay(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs replay_commands() {
+  const OptionUse file =
+      required(kFile, "A capture of `skua record`, or a file with the messages of a labeler");
+  const OptionUse handles{kHandles, {.default_text = "claimed"}};
   return {{"replay",
            "Index a capture",
-           {{kFile,
-             {.meaning = "A capture of `skua record`, or a file with the messages of a labeler",
-              .is_required = true}},
-            kDatabase,
-            kAllowUnsafeDatabase,
-            kDidDocs,
-            kVerify,
-            {kHandles, {.default_text = "claimed"}},
-            kDns,
-            kPlc,
-            kCaFile,
-            kAllowPrivateHosts,
-            kDecodeThreads,
-            kStatsInterval},
+           {file, kDatabase, kAllowUnsafeDatabase, kDidDocs, kVerify, handles, kDns, kPlc, kCaFile,
+            kAllowPrivateHosts, kDecodeThreads, kStatsInterval},
            replay}};
 }
 

@@ -291,29 +291,19 @@ int repo_resync(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs repo_commands() {
-  return {{"repo", "Show and repair the stored records of single repositories"},
-          {"repo resync",
-           "Make the stored records of accounts equal to their repositories",
-           {kWho,
-            kFiles,
-            {kCars, {.meaning = "CAR files to use instead of downloads, one repository each"}},
-            kAttempts,
-            kDatabase,
-            kAllowUnsafeDatabase,
-            kDidDocs,
-            kVerifyRepository,
-            kHandles,
-            kDns,
-            kPlc,
-            kCaFile,
-            kAllowPrivateHosts,
-            kDecodeThreads,
-            kStatsInterval},
-           repo_resync},
-          {"repo info",
-           "Print the state of repositories",
-           {{kWho, {.is_required = true}}, kDatabase, kDns, kCaFile, kAllowPrivateHosts, kJson},
-           repo_info}};
+  const OptionUse cars =
+      with_meaning(kCars, "CAR files to use instead of downloads, one repository each");
+  return {
+      {"repo", "Show and repair the stored records of single repositories"},
+      {"repo resync",
+       "Make the stored records of accounts equal to their repositories",
+       {kWho, kFiles, cars, kAttempts, kDatabase, kAllowUnsafeDatabase, kDidDocs, kVerifyRepository,
+        kHandles, kDns, kPlc, kCaFile, kAllowPrivateHosts, kDecodeThreads, kStatsInterval},
+       repo_resync},
+      {"repo info",
+       "Print the state of repositories",
+       {required(kWho), kDatabase, kDns, kCaFile, kAllowPrivateHosts, kJson},
+       repo_info}};
 }
 
 }  // namespace skua::cli

@@ -106,7 +106,7 @@ int retention_apply(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs retention_commands() {
-  const OptionUse collection{kCollection, {.is_required = true}};
+  const OptionUse collection = required(kCollection);
   return {{"retention", "Show and change how long records are kept"},
           {"retention list",
            "List the collections whose old records are removed",
@@ -114,7 +114,7 @@ CommandSpecs retention_commands() {
            retention_list},
           {"retention set",
            "Keep records of a collection for a time only",
-           {kDatabase, collection, {kKeep, {.is_required = true}}},
+           {kDatabase, collection, required(kKeep)},
            retention_set},
           {"retention remove",
            "Keep all records of a collection",

@@ -11,15 +11,13 @@
 #include <fmt/format.h>
 
 #include "accounts.hpp"
-#include "addresses.hpp"
 #include "app/indexer.hpp"
-#include "backfill/discovery/audit.hpp"
 #include "backfill_request.hpp"
 #include "base/count_text.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
-#include "database.hpp"
 #include "filter_choice.hpp"
+#include "indexer_options.hpp"
 #include "progress.hpp"
 #include "run_pages.hpp"
 #include "running_settings.hpp"
@@ -267,59 +265,6 @@ RunningSettings running_settings(const app::IndexerOptions& options) {
   return running;
 }
 
-/// How `skua run` audits the hosts of its first relay; nothing: no audits. The default is every day
-/// if relays are read and verified and the filter names no accounts. Throws UsageError if revisions
-/// are not tracked.
-std::optional<backfill::AuditOptions> audit_options(
-    const Invocation& invocation, const std::vector<sources::SourceStart>& sources,
-    const std::optional<verify::Level>& verify) {
-  const auto every = invocation[kAuditEvery];
-  if (every && every->count() == 0) return std::nullopt;
-  backfill::AuditOptions audit;
-  if (every) {
-    audit.every = *every;
-    audit.with_filtered_accounts = true;
-  }
-  for (const sources::SourceStart& start : sources) {
-    if (start.source->proof() != sources::Proof::Commits) continue;
-    audit.sources.push_back(start.source->name());
-    if (audit.relay.empty()) audit.relay = http_origin(start.source->endpoint());
-  }
-  if (!audit.relay.empty() && verify) return audit;
-  if (every) {
-    throw UsageError(fmt::format(
-        "{}: only repositories that a relay brings and that are verified can be audited",
-        invocation.find(kAuditEvery)->origin));
-  }
-  return std::nullopt;
-}
-
-app::IndexerOptions indexer_options(const Invocation& invocation) {
-  app::IndexerOptions options;
-  options.sources = source_choice(invocation);
-  options.discover_labelers = discovery_choice(invocation);
-  options.signal_collections = signal_choice(invocation);
-  const FailOverChoice fail_over = fail_over_choice(invocation);
-  options.fail_over = fail_over.options;
-  options.fail_over_margin = fail_over.margin;
-  options.database_url = require_database(invocation);
-  options.durability = durability(invocation);
-  options.verify = invocation[kVerify];
-  options.resync = invocation[kResync];
-  options.accounts = network_accounts(invocation);
-  options.accounts.database_url = options.database_url;
-  options.plc_tail = invocation[kPlcTail];
-  options.check_handles = handle_checks(invocation);
-  options.ca_file = options.accounts.ca_file;
-  options.backfill = backfill_options(invocation);
-  options.backfill->audit = audit_options(invocation, options.sources, options.verify);
-  const bool is_verified =
-      options.verify && options.sources.front().source->proof() == sources::Proof::Commits;
-  options.decode_threads = decode_threads(invocation, is_verified);
-  options.consumer_threads = invocation[kConsumerThreads];
-  return options;
-}
-
 int run(const Invocation& invocation) {
   StopSignal stop_signal;
   app::IndexerOptions options = indexer_options(invocation);
@@ -336,6 +281,14 @@ int run(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs run_commands() {
+  const OptionUse collections =
+      with_meaning(kCollections,
+                   "Store only this collection, or a prefix such as app.bsky.graph.*; "
+                   "replaces the stored filter (see skua filter)");
+  const OptionUse dids =
+      with_meaning(kDids,
+                   "Store only the records of this account (DID, handle, at:// URI, bsky.app "
+                   "URL); replaces the stored filter");
   return {{"run",
            "Index live sources until stopped",
            {kRelay,
@@ -349,12 +302,8 @@ CommandSpecs run_commands() {
             kDiscoverLabelers,
             kMaxDiscoveredLabelers,
             kSignalCollection,
-            {kCollections,
-             {.meaning = "Store only this collection, or a prefix such as app.bsky.graph.*; "
-                         "replaces the stored filter (see skua filter)"}},
-            {kDids,
-             {.meaning = "Store only the records of this account (DID, handle, at:// URI, bsky.app "
-                         "URL); replaces the stored filter"}},
+            collections,
+            dids,
             kFilterFile,
             kZstdDictionary,
             kCursor,

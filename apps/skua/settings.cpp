@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "atproto/syntax.hpp"
+#include "feed/projections/projection.hpp"
 #include "invocation.hpp"
 #include "store/connection_string.hpp"
 #include "transport/ca_file.hpp"
@@ -80,6 +81,13 @@ std::string read_signal_collection(const SettingValue& given) {
                     given.origin, given.value));
   }
   return given.value;
+}
+
+std::vector<std::pair<std::string, std::string>> projection_names() {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const feed::Projection* each : feed::projections())
+    names.emplace_back(each->name, each->help);
+  return names;
 }
 
 std::size_t decode_threads(const Invocation& invocation, bool is_verified) {

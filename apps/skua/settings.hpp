@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "addresses.hpp"
@@ -312,8 +313,15 @@ inline const Option<Texts> kFiles({.name = "--file",
                                    .type = "FILE",
                                    .meaning = "Files of accounts, one per line"});
 inline const Option<std::string> kFile({.name = "FILE"});
-inline const Option<std::string> kName({.name = "NAME"});
 inline const Option<Texts> kCollections({.name = "--collection", .type = "NSID"});
 inline const Option<Texts> kDids({.name = "--did", .type = "DID"});
+
+/// The projections, with their meanings.
+std::vector<std::pair<std::string, std::string>> projection_names();
+
+inline const Option<std::string> kConsumerName(
+    {.name = "NAME",
+     .meaning = "The name of a consumer, see `skua consumers list`",
+     .known_values = projection_names});
 
 }  // namespace skua::cli

@@ -14,6 +14,9 @@
 namespace skua::cli {
 namespace {
 
+const Option<std::string> kSourceName({.name = "NAME",
+                                       .meaning = "The name of a source, see `skua source list`"});
+
 int source_list(const Invocation& invocation) {
   store::Session session = open_database(invocation, "skua source");
   nlohmann::json sources = status::read_source_list(session);
@@ -33,7 +36,7 @@ int source_list(const Invocation& invocation) {
 }
 
 int source_forget(const Invocation& invocation) {
-  const std::string name = invocation[kName];
+  const std::string name = invocation[kSourceName];
   store::Session session = open_database(invocation, "skua source");
   store::ForgottenSource forgotten;
   try {
@@ -64,17 +67,15 @@ int source_forget(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs source_commands() {
-  return {
-      {"source", "List and remove the sources of a database"},
-      {"source list",
-       "List the sources with cursor, time and lag",
-       {kDatabase, kJson},
-       source_list},
-      {"source forget",
-       "Delete the saved cursor, metrics and tombstones of a source",
-       {kDatabase,
-        {kName, {.meaning = "The name of a source, see `skua source list`", .is_required = true}}},
-       source_forget}};
+  return {{"source", "List and remove the sources of a database"},
+          {"source list",
+           "List the sources with cursor, time and lag",
+           {kDatabase, kJson},
+           source_list},
+          {"source forget",
+           "Delete the saved cursor, metrics and tombstones of a source",
+           {kDatabase, required(kSourceName)},
+           source_forget}};
 }
 
 }  // namespace skua::cli

@@ -131,39 +131,6 @@ std::vector<sources::SourceStart> source_choice(const Invocation& invocation) {
   return starts;
 }
 
-std::optional<sources::LabelerLimits> discovery_choice(const Invocation& invocation) {
-  sources::LabelerLimits limits;
-  limits.labelers = invocation[kMaxDiscoveredLabelers];
-  if (!invocation[kDiscoverLabelers]) return std::nullopt;
-  return limits;
-}
-
-std::vector<std::string> signal_choice(const Invocation& invocation) {
-  // Each is searched for in the messages of accounts that the filter excludes.
-  constexpr std::size_t kMost = 10;
-  Texts collections = invocation[kSignalCollection];
-  if (collections.size() > kMost) {
-    throw UsageError(fmt::format("{}: at most {} collections",
-                                 invocation.find(kSignalCollection)->origin, kMost));
-  }
-  return collections;
-}
-
-FailOverChoice fail_over_choice(const Invocation& invocation) {
-  using std::chrono::milliseconds;
-  FailOverChoice choice;
-  auto& options = choice.options;
-  options.gone_after = invocation[kFailoverAfter];
-  options.silent_after = 2 * options.gone_after;
-  options.back_after = invocation[kFailbackAfter];
-  options.probe_interval = std::clamp<milliseconds>(options.back_after / 5, std::chrono::seconds(1),
-                                                    options.probe_interval);
-  options.urgent_interval = std::clamp<milliseconds>(
-      options.gone_after / 6, std::chrono::seconds(1), options.urgent_interval);
-  choice.margin = invocation[kFailoverMargin];
-  return choice;
-}
-
 TapAddress tap_address(const Invocation& invocation) {
   const SettingValue url = invocation.require(kTap, "ws://localhost:2480");
   TapAddress tap{stream_address(url, kChannel, "ws://localhost:2480"), ""};

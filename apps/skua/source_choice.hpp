@@ -1,14 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "invocation.hpp"
-#include "sources/labeler/discovery/labeler_choice.hpp"
-#include "sources/relay/fail_over.hpp"
 #include "sources/source.hpp"
+#include "transport/endpoint.hpp"
 #include "verify/commit_verifier.hpp"
 
 namespace skua::cli {
@@ -19,19 +17,6 @@ bool names_sources(const Invocation& invocation);
 /// The sources of the command line, otherwise the source of the settings. Throws UsageError if
 /// there is none, if settings name several kinds, or for invalid values.
 std::vector<sources::SourceStart> source_choice(const Invocation& invocation);
-
-/// Nothing: labelers are not discovered.
-std::optional<sources::LabelerLimits> discovery_choice(const Invocation& invocation);
-
-/// The signal collections. Throws UsageError if they are too many.
-std::vector<std::string> signal_choice(const Invocation& invocation);
-
-/// When another relay takes over, and when the first one is used again.
-struct FailOverChoice {
-  sources::FailOver::Options options;
-  std::chrono::milliseconds margin{};
-};
-FailOverChoice fail_over_choice(const Invocation& invocation);
 
 /// The Tap of the command line or settings, with its password. Throws UsageError if there is none.
 struct TapAddress {

@@ -210,15 +210,14 @@ int top(const Invocation& invocation) {
 }  // namespace
 
 CommandSpecs top_commands() {
+  const OptionUse http{
+      kHttp,
+      {.type = "URL",
+       .meaning = "Pages of skua run or skua serve: ADDRESS:PORT or an http or https URL",
+       .default_text = "http://127.0.0.1:2580"}};
   return {{"top",
            "Show the dashboard of a running process in the terminal",
-           {{kHttp,
-             {.type = "URL",
-              .meaning = "Pages of skua run or skua serve: ADDRESS:PORT or an http or https URL",
-              .default_text = "http://127.0.0.1:2580"}},
-            kCaFile,
-            kEvery,
-            kOnce},
+           {http, kCaFile, kEvery, kOnce},
            top}};
 }
 

@@ -17,7 +17,6 @@
 #include "feed/consumers/consumer_table.hpp"
 #include "init_file.hpp"
 #include "init_plan.hpp"
-#include "init_questions.hpp"
 #include "invocation.hpp"
 #include "settings.hpp"
 #include "store/connection_string.hpp"

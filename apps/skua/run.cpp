@@ -265,7 +265,7 @@ RunningSettings running_settings(const app::IndexerOptions& options) {
   return running;
 }
 
-int run(const Invocation& invocation) {
+int run_indexer(const Invocation& invocation) {
   StopSignal stop_signal;
   app::IndexerOptions options = indexer_options(invocation);
   const std::chrono::seconds every = invocation[kStatsInterval];
@@ -289,52 +289,35 @@ CommandSpecs run_commands() {
       with_meaning(kDids,
                    "Store only the records of this account (DID, handle, at:// URI, bsky.app "
                    "URL); replaces the stored filter");
-  return {{"run",
-           "Index live sources until stopped",
-           {kRelay,
-            kFailoverAfter,
-            kFailbackAfter,
-            kFailoverMargin,
-            kTap,
-            kTapPasswordFile,
-            kJetstream,
-            kLabeler,
-            kDiscoverLabelers,
-            kMaxDiscoveredLabelers,
-            kSignalCollection,
-            collections,
-            dids,
-            kFilterFile,
-            kZstdDictionary,
-            kCursor,
-            kVerify,
-            kResync,
-            kAuditEvery,
-            kHandles,
-            kDns,
-            kPlc,
-            kCaFile,
-            kAllowPrivateHosts,
-            kPlcTail,
-            kDatabase,
-            kAllowUnsafeDatabase,
-            kDecodeThreads,
-            kStatsInterval,
-            kConsumerThreads,
-            kHttp,
-            kHttpHost,
-            kBehindAfter,
-            kQuietAfter,
-            kAdminTokenFile,
-            kBackfillWho,
-            kBackfillFiles,
-            kBackfillHosts,
-            kBackfillCollections,
-            kBackfillNetwork,
-            kConcurrency,
-            kPerHost,
-            kLargestRepository},
-           run}};
+  const std::vector<OptionUse> sources = {kRelay,
+                                          kFailoverAfter,
+                                          kFailbackAfter,
+                                          kFailoverMargin,
+                                          kTap,
+                                          kTapPasswordFile,
+                                          kJetstream,
+                                          kLabeler,
+                                          kDiscoverLabelers,
+                                          kMaxDiscoveredLabelers,
+                                          kSignalCollection,
+                                          collections,
+                                          dids,
+                                          kFilterFile,
+                                          kZstdDictionary,
+                                          kCursor};
+  const std::vector<OptionUse> accounts = {kVerify, kResync, kAuditEvery,        kHandles, kDns,
+                                           kPlc,    kCaFile, kAllowPrivateHosts, kPlcTail};
+  const std::vector<OptionUse> process = {
+      kDatabase, kAllowUnsafeDatabase, kDecodeThreads, kStatsInterval, kConsumerThreads, kHttp,
+      kHttpHost, kBehindAfter,         kQuietAfter,    kAdminTokenFile};
+  const std::vector<OptionUse> backfill = {
+      kBackfillWho,     kBackfillFiles, kBackfillHosts, kBackfillCollections,
+      kBackfillNetwork, kConcurrency,   kPerHost,       kLargestRepository};
+  CommandSpec run{"run", "Index live sources until stopped", sources, run_indexer};
+  for (const auto* more : {&accounts, &process, &backfill}) {
+    run.options.insert(run.options.end(), more->begin(), more->end());
+  }
+  return {run};
 }
 
 }  // namespace skua::cli

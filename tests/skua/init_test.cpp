@@ -13,7 +13,6 @@
 
 #include "init_file.hpp"
 #include "init_plan.hpp"
-#include "init_questions.hpp"
 
 namespace skua::cli::init_test {
 namespace {

@@ -42,9 +42,7 @@ std::vector<std::string> keys_of(const status::MetricDeclaration& metric) {
 std::string metric_list_text() {
   std::string text =
       "Metrics of `skua run`, `skua backfill` and `skua serve`: the name and the labels in "
-      "Prometheus, and the "
-      "key "
-      "in the JSON of `skua status --json`.\n";
+      "Prometheus, and the key in the JSON of `skua status --json`.\n";
   for (const status::MetricDeclaration& metric : app::metric_registry()) {
     text += fmt::format("\n{}\n  {}\n  {}, unit: {}, labels: {}, key: {}\n", metric.info.name,
                         metric.info.help, name_of(metric.kind), list_of({metric.info.unit}, "none"),

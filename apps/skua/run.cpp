@@ -289,22 +289,11 @@ CommandSpecs run_commands() {
       with_meaning(kDids,
                    "Store only the records of this account (DID, handle, at:// URI, bsky.app "
                    "URL); replaces the stored filter");
-  const std::vector<OptionUse> sources = {kRelay,
-                                          kFailoverAfter,
-                                          kFailbackAfter,
-                                          kFailoverMargin,
-                                          kTap,
-                                          kTapPasswordFile,
-                                          kJetstream,
-                                          kLabeler,
-                                          kDiscoverLabelers,
-                                          kMaxDiscoveredLabelers,
-                                          kSignalCollection,
-                                          collections,
-                                          dids,
-                                          kFilterFile,
-                                          kZstdDictionary,
-                                          kCursor};
+  const std::vector<OptionUse> sources = {
+      kRelay,           kFailoverAfter, kFailbackAfter, kFailoverMargin,   kTap,
+      kTapPasswordFile, kJetstream,     kLabeler,       kDiscoverLabelers, kMaxDiscoveredLabelers};
+  const std::vector<OptionUse> records = {kSignalCollection, collections,     dids,
+                                          kFilterFile,       kZstdDictionary, kCursor};
   const std::vector<OptionUse> accounts = {kVerify, kResync, kAuditEvery,        kHandles, kDns,
                                            kPlc,    kCaFile, kAllowPrivateHosts, kPlcTail};
   const std::vector<OptionUse> process = {
@@ -314,7 +303,7 @@ CommandSpecs run_commands() {
       kBackfillWho,     kBackfillFiles, kBackfillHosts, kBackfillCollections,
       kBackfillNetwork, kConcurrency,   kPerHost,       kLargestRepository};
   CommandSpec run{"run", "Index live sources until stopped", sources, run_indexer};
-  for (const auto* more : {&accounts, &process, &backfill}) {
+  for (const auto* more : {&records, &accounts, &process, &backfill}) {
     run.options.insert(run.options.end(), more->begin(), more->end());
   }
   return {run};

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "addresses.hpp"
-#include "admin_choice.hpp"
 #include "base/log.hpp"
 #include "base/metric_group.hpp"
 #include "progress.hpp"
@@ -28,6 +27,33 @@ pages::HealthLimits limits_of(const Invocation& invocation) {
 }
 
 }  // namespace
+
+admin::AdminApi::Options admin_options(const Invocation& invocation,
+                                       const std::string& database_url) {
+  admin::AdminApi::Options options;
+  options.database_url = database_url;
+  options.guard.setting =
+      fmt::format("the setting {} ({})", kAdminTokenFile.name, kAdminTokenFile.environment);
+  options.on_defect = [](const std::string& what) {
+    logger("admin")->error("the admin API ends, the process continues: {}", what);
+  };
+  const auto file = invocation[kAdminTokenFile];
+  if (!file) return options;
+  try {
+    options.guard.token = admin::Token::read(file->value);
+  } catch (const admin::TokenError& error) {
+    throw UsageError(fmt::format("{}: {}", file->origin, error.what()));
+  }
+  return options;
+}
+
+void warn_of_plain_token(const admin::AdminApi& api, const std::string& address) {
+  if (!api.is_enabled() || http_server::is_loopback(address)) return;
+  logger("admin")->warn(
+      "{} is not a loopback address: clients send the admin token without TLS, so a reverse proxy "
+      "with TLS must be in front of it",
+      address);
+}
 
 RunPages::RunPages(const Invocation& invocation, const std::string& database_url,
                    std::string settings_page)

@@ -16,6 +16,15 @@
 
 namespace skua::cli {
 
+/// The admin API of `skua run` and `skua serve`, with the token of the setting. Without the setting
+/// it refuses all requests. An error that ends its thread is logged, and the process continues.
+/// Throws UsageError for a file that cannot give the token.
+admin::AdminApi::Options admin_options(const Invocation& invocation,
+                                       const std::string& database_url);
+
+/// Warns if clients would send the token over a network without TLS. `address`: of the server.
+void warn_of_plain_token(const admin::AdminApi& api, const std::string& address);
+
 /// The pages of `skua run` (libs/pages), its admin API and their HTTP server. They exist before the
 /// first connection to the database and until the end of the process, while one Indexer follows
 /// another. Owned by the main thread.

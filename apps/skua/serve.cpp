@@ -11,7 +11,6 @@
 
 #include "accounts.hpp"
 #include "addresses.hpp"
-#include "admin_choice.hpp"
 #include "app/database.hpp"
 #include "base/count_text.hpp"
 #include "base/guarded.hpp"
@@ -22,6 +21,7 @@
 #include "database.hpp"
 #include "pages/pages.hpp"
 #include "progress.hpp"
+#include "run_pages.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"

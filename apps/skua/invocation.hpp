@@ -8,7 +8,7 @@
 
 #include "option.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 }
 

@@ -7,26 +7,33 @@
 
 #include <fmt/format.h>
 
+#include "accounts.hpp"
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "backfill/discovery/list_counts.hpp"
 #include "backfill/queue/job_counts.hpp"
 #include "backfill/queue/job_table.hpp"
+#include "backfill_request.hpp"
 #include "base/count_text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
 #include "progress.hpp"
+#include "settings.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/server_clock.hpp"
 #include "store/session.hpp"
-#include "tuning.hpp"
 #include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
+
+const Option<bool> kBootstrap(
+    {.name = "--bootstrap",
+     .meaning = "For an empty database: build most indexes at the end; `skua run` refuses to start "
+                "until then"});
 
 constexpr std::chrono::milliseconds kBuildPoll{20};
 
@@ -123,27 +130,24 @@ bool print_rest(store::Session& session, Timestamp started_at) {
   return failed + lists == 0;
 }
 
-}  // namespace
-
-int backfill(const Settings& settings, const BackfillFlags& flags) {
+int run_backfill(const Invocation& invocation) {
   StopSignal stop_signal;
-  const std::string database_url = require_database(settings, flags.database);
-  const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
+  const std::string database_url = require_database(invocation);
+  const std::chrono::seconds every = invocation[kStatsInterval];
   app::BackfillRunOptions options;
   options.database_url = database_url;
-  options.durability = durability(settings, flags.allow_unsafe_database);
-  options.backfill = backfill_options(settings, flags.backfill, flags.verification);
-  options.backfill.reader_threads = decode_threads(settings, flags.decode_threads, true);
-  if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
-  BackfillRequest request =
-      backfill_request(settings, flags.backfill, flags.verification, flags.relay);
-  options.accounts = backfill_accounts(settings, flags.did_docs, flags.verification, database_url);
+  options.durability = durability(invocation);
+  options.backfill = backfill_options(invocation);
+  options.backfill.reader_threads = decode_threads(invocation, true);
+  if (!invocation.has(kDidDocs)) options.check_handles = handle_checks(invocation);
+  BackfillRequest request = backfill_request(invocation);
+  options.accounts = backfill_accounts(invocation, database_url);
   app::check_database(database_url, options.durability);
   look_up_accounts(request);
 
   auto session = ask(database_url);
   const Timestamp started_at = store::server_time(*session);
-  if (flags.bootstrap) begin_bootstrap(*session);
+  if (invocation[kBootstrap]) begin_bootstrap(*session);
   options.is_alone = backfill::bootstrap_is_open(*session);
   queue_request(*session, request);
   session.reset();
@@ -176,6 +180,41 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   session.reset();
   if (is_done && is_open && !finish_bootstrap(database_url, stop_signal)) return kFailure;
   return all_well && is_done && request.problems == 0 ? kSuccess : kFailure;
+}
+
+}  // namespace
+
+CommandSpecs backfill_commands() {
+  const OptionUse collections = with_meaning(
+      kCollections, "All accounts with records of this collection, according to --relay");
+  const OptionUse relay = with_meaning(kRelay, "The relay that --collection and --network ask");
+  return {{"backfill",
+           "Download and index whole repositories",
+           {kWho,
+            kFiles,
+            kHosts,
+            collections,
+            kNetwork,
+            relay,
+            kCars,
+            kCarDirs,
+            kSinceRev,
+            kBootstrap,
+            kConcurrency,
+            kPerHost,
+            kLargestRepository,
+            kDatabase,
+            kAllowUnsafeDatabase,
+            kDidDocs,
+            kVerifyRepository,
+            kHandles,
+            kDns,
+            kPlc,
+            kCaFile,
+            kAllowPrivateHosts,
+            kDecodeThreads,
+            kStatsInterval},
+           run_backfill}};
 }
 
 }  // namespace skua::cli

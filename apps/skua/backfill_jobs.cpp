@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "accounts.hpp"
+#include "addresses.hpp"
 #include "app/database.hpp"
 #include "backfill/discovery/list_commands.hpp"
 #include "backfill/queue/job_commands.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
+#include "settings.hpp"
 #include "status/backfill_monitor.hpp"
 #include "status/backfill_text.hpp"
 #include "store/process_name.hpp"
@@ -17,19 +20,27 @@
 namespace skua::cli {
 namespace {
 
+const Option<OptionalText> kHost(
+    {.name = "--host",
+     .type = "URL",
+     .meaning = "Only repositories of this host, such as https://pds.example"},
+    host_origin);
+const Option<std::vector<backfill::JobState>> kStates(
+    {.name = "--state",
+     .type = "queued|running|done|unavailable|failed|cancelled",
+     .meaning = "Only repositories in this state; may be repeated"},
+    [](const SettingValue& given) {
+      if (const auto state = backfill::job_state(given.value)) return *state;
+      refuse_word(given, {"queued", "running", "done", "unavailable", "failed", "cancelled"});
+    });
+const Option<bool> kAllJobs({.name = "--all",
+                             .meaning = "All queued and running repositories and lists"});
+
 /// The selection of jobs, without the accounts.
-backfill::JobFilter filter_of(const BackfillJobsFlags& flags) {
+backfill::JobFilter filter_of_jobs(const Invocation& invocation) {
   backfill::JobFilter filter;
-  if (flags.host) filter.host = host_origin({*flags.host, "--host"});
-  for (const std::string& word : flags.states) {
-    const auto state = backfill::job_state(word);
-    if (!state) {
-      throw UsageError(fmt::format(
-          "--state: '{}' is not one of queued, running, done, unavailable, failed, cancelled",
-          word));
-    }
-    filter.states.push_back(*state);
-  }
+  filter.host = invocation[kHost];
+  filter.states = invocation[kStates];
   return filter;
 }
 
@@ -37,16 +48,17 @@ backfill::JobFilter filter_of(const BackfillJobsFlags& flags) {
 using Change = std::size_t(store::Session&, const backfill::JobFilter&, Timestamp);
 
 /// Changes the selected jobs and lists; accounts that do not resolve are skipped.
-int change_jobs(const Settings& settings, const BackfillJobsFlags& flags, Change& jobs,
-                Change& lists, const char* done_to_jobs, const char* done_to_lists) {
-  const std::string url = require_database(settings, flags.database);
-  backfill::JobFilter filter = filter_of(flags);
-  const AccountChoice accounts =
-      account_choice(settings, flags.verification, flags.who, flags.files);
+int change_jobs(const Invocation& invocation, Change& jobs, Change& lists, const char* done_to_jobs,
+                const char* done_to_lists) {
+  const std::string url = require_database(invocation);
+  backfill::JobFilter filter = filter_of_jobs(invocation);
+  const Texts who = invocation[kWho];
+  const Texts files = invocation[kFiles];
+  const AccountChoice accounts = account_choice(invocation, who, files);
   app::check_database(url);
   std::size_t problems = 0;
   filter.dids = look_up(accounts, problems);
-  const bool names_none = (!flags.who.empty() || !flags.files.empty()) && filter.dids.empty();
+  const bool names_none = (!who.empty() || !files.empty()) && filter.dids.empty();
   // An empty list of accounts would select all jobs.
   if (names_none) return kFailure;
   store::Session session(url, store::process_name("skua backfill jobs"));
@@ -60,15 +72,11 @@ int change_jobs(const Settings& settings, const BackfillJobsFlags& flags, Change
   return problems == 0 ? kSuccess : kFailure;
 }
 
-}  // namespace
-
-int backfill_status(const Settings& settings, const StatusFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
-  app::check_database(url);
-  store::Session session(url, store::process_name("skua backfill status"));
+int backfill_status(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua backfill status");
   const nlohmann::json status = status::read_backfill_status(session);
   const std::string text = status::backfill_status_text(status);
-  if (flags.json) {
+  if (invocation[kJson]) {
     fmt::print("{}\n", status.dump(2));
   } else if (text.empty()) {
     fmt::print("nothing was asked for: `skua backfill --help` says how\n");
@@ -78,19 +86,38 @@ int backfill_status(const Settings& settings, const StatusFlags& flags) {
   return kSuccess;
 }
 
-int backfill_retry(const Settings& settings, const BackfillJobsFlags& flags) {
-  return change_jobs(settings, flags, backfill::retry_jobs, backfill::retry_lists,
+int backfill_retry(const Invocation& invocation) {
+  return change_jobs(invocation, backfill::retry_jobs, backfill::retry_lists,
                      "queued again; `skua backfill` or `skua run` downloads them", "queued again");
 }
 
-int backfill_cancel(const Settings& settings, const BackfillJobsFlags& flags) {
-  if (flags.who.empty() && flags.files.empty() && !flags.host && flags.states.empty() &&
-      !flags.all) {
+int backfill_cancel(const Invocation& invocation) {
+  const bool is_chosen = invocation.is_given(kWho) || invocation.is_given(kFiles) ||
+                         invocation.is_given(kHost) || invocation.is_given(kStates);
+  if (!is_chosen && !invocation[kAllJobs]) {
     throw UsageError("backfill cancel: name accounts, --host or --state, or say --all");
   }
-  return change_jobs(settings, flags, backfill::cancel_jobs, backfill::cancel_lists,
+  return change_jobs(invocation, backfill::cancel_jobs, backfill::cancel_lists,
                      "cancelled; rows that are written stay",
                      "cancelled; no more pages of them are read");
+}
+
+}  // namespace
+
+CommandSpecs backfill_jobs_commands() {
+  const OptionUse who = with_meaning(kWho, kWho.meaning + "; none: all");
+  return {{"backfill status",
+           "Print the queue, its states and its errors",
+           {kDatabase, kJson},
+           backfill_status},
+          {"backfill retry",
+           "Queue repositories again that failed or are unavailable",
+           {who, kFiles, kHost, kStates, kDatabase, kDns, kCaFile, kAllowPrivateHosts},
+           backfill_retry},
+          {"backfill cancel",
+           "Remove repositories and lists from the queue",
+           {who, kFiles, kHost, kStates, kDatabase, kDns, kCaFile, kAllowPrivateHosts, kAllJobs},
+           backfill_cancel}};
 }
 
 }  // namespace skua::cli

@@ -5,33 +5,56 @@
 #include <string>
 #include <vector>
 
-#include "account_choice.hpp"
+#include "accounts.hpp"
 #include "app/backfill_run.hpp"
 #include "atproto/tid.hpp"
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_table.hpp"
+#include "commands.hpp"
 #include "settings.hpp"
 #include "store/session.hpp"
-#include "verification.hpp"
 
 namespace skua::cli {
 
-/// The flags of a backfill, as the command line gave them.
-struct BackfillRequestFlags {
-  /// The prefix of its flags, for messages: `--host` is `--backfill-host` in `skua run`.
-  std::string prefix = "--";
-  std::vector<std::string> who;
-  std::vector<std::string> files;
-  std::vector<std::string> hosts;
-  std::vector<std::string> collections;
-  bool network = false;
-  std::vector<std::string> cars;
-  std::vector<std::string> car_dirs;
-  std::optional<std::string> since_rev;
-  std::optional<std::string> concurrency;
-  std::optional<std::string> per_host;
-  std::optional<std::string> largest_repository;
+// Options of the commands that download repositories.
+
+/// Reads a revision.
+atproto::Tid read_tid(const SettingValue& given);
+
+inline const Option<Texts> kHosts(
+    {.name = "--host",
+     .type = "URL",
+     .meaning = "All accounts of this host, such as https://pds.example"});
+inline const Option<bool> kNetwork({.name = "--network",
+                                    .meaning = "All accounts of all hosts of --relay"});
+inline const Option<Texts> kCars({.name = "--car",
+                                  .type = "FILE",
+                                  .meaning = "CAR files, one repository each",
+                                  .takes_several = true});
+inline const Option<Texts> kCarDirs({.name = "--car-dir",
+                                     .type = "FOLDER",
+                                     .meaning = "Folders with .car files, at any depth"});
+inline const Option<std::optional<atproto::Tid>> kSinceRev(
+    {.name = "--since-rev",
+     .type = "TID",
+     .meaning = "Download only the changes after this revision, for accounts that are complete as "
+                "of it"},
+    read_tid);
+
+/// The options that request a backfill, whose names differ in `skua run`.
+struct RequestOptions {
+  const Option<Texts>& who;
+  const Option<Texts>& files;
+  const Option<Texts>& hosts;
+  const Option<Texts>& collections;
+  const Option<bool>& network;
 };
+inline const RequestOptions kRequestOptions{kWho, kFiles, kHosts, kCollections, kNetwork};
+
+/// The differences of the help of commands that check whole repositories.
+inline const OptionUse kVerifyRepository{
+    kVerify,
+    {.type = "full|none", .meaning = "Check of the signature of a repository: full, or none"}};
 
 /// The jobs and lists to queue. Problems were printed to stderr and counted.
 struct BackfillRequest {
@@ -43,11 +66,9 @@ struct BackfillRequest {
   std::size_t problems = 0;
 };
 
-/// Reads arguments and files; makes no request. `relay` is the value of the flag. Throws
-/// UsageError.
-BackfillRequest backfill_request(const Settings& settings, const BackfillRequestFlags& flags,
-                                 const VerificationFlags& verification,
-                                 const std::optional<std::string>& relay);
+/// Reads arguments and files; makes no request. Throws UsageError.
+BackfillRequest backfill_request(const Invocation& invocation,
+                                 const RequestOptions& options = kRequestOptions);
 
 /// Looks handles up, and adds the jobs of the accounts.
 void look_up_accounts(BackfillRequest& request);
@@ -57,13 +78,8 @@ void look_up_accounts(BackfillRequest& request);
 void queue_request(store::Session& session, const BackfillRequest& request,
                    backfill::Again again = backfill::Again::Yes);
 
-/// The origin of a host in any form that users write: `pds.example`, `http://localhost:2583`.
-/// Throws UsageError, which names the flag or setting.
-std::string host_origin(const Found& found);
-
 /// How repositories are downloaded: `--concurrency`, `--per-host`, `--largest-repository`, and the
 /// level of verification.
-app::BackfillOptions backfill_options(const Settings& settings, const BackfillRequestFlags& flags,
-                                      const VerificationFlags& verification);
+app::BackfillOptions backfill_options(const Invocation& invocation);
 
 }  // namespace skua::cli

@@ -1,143 +1,81 @@
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "backfill_request.hpp"
-#include "run_pages.hpp"
-#include "settings.hpp"
-#include "source_choice.hpp"
-#include "verification.hpp"
+#include "invocation.hpp"
+#include "option.hpp"
 
 namespace skua::cli {
 
-/// Exit codes of every command. UsageError and CLI11's own errors have the third.
+/// Exit codes of every command. UsageError and the errors of CLI11 have the third.
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;
 inline constexpr int kUsage = 2;
 
-/// The values of flags; nothing for a flag that was not given.
-struct RunFlags {
-  SourceFlags source;
-  std::optional<std::string> database;
-  bool allow_unsafe_database = false;
-  std::optional<std::string> decode_threads;
-  std::optional<std::string> stats_interval;
-  std::optional<std::string> consumer_threads;
-  std::optional<std::string> audit_every;
-  BackfillRequestFlags backfill;
-  VerificationFlags verification;
-  bool plc_tail = false;
-  PagesFlags pages;
-};
-int run(const Settings& settings, const RunFlags& flags);
+inline constexpr const char* kVersion = "skua " SKUA_VERSION;
 
-struct ReplayFlags {
-  std::string file;
-  std::optional<std::string> did_docs;
-  VerificationFlags verification;
-  std::optional<std::string> database;
-  bool allow_unsafe_database = false;
-  std::optional<std::string> decode_threads;
-  std::optional<std::string> stats_interval;
-};
-int replay(const Settings& settings, const ReplayFlags& flags);
+/// An option in the row of a command, with the texts of its help that differ there.
+struct OptionUse {
+  struct Differences {
+    std::string type = {};
+    std::string meaning = {};
+    /// The default that the help shows.
+    std::string default_text = {};
+    bool is_required = false;
+  };
 
-struct BackfillFlags {
-  BackfillRequestFlags backfill;
-  std::optional<std::string> relay;
-  bool bootstrap = false;
-  std::optional<std::string> did_docs;
-  VerificationFlags verification;
-  std::optional<std::string> database;
-  bool allow_unsafe_database = false;
-  std::optional<std::string> decode_threads;
-  std::optional<std::string> stats_interval;
-};
-int backfill(const Settings& settings, const BackfillFlags& flags);
+  // Implicit, so that a row is a list of options.
+  OptionUse(const OptionText& used) : option(&used) {}  // NOLINT(google-explicit-constructor)
+  OptionUse(const OptionText& used, Differences differences)
+      : option(&used), other(std::move(differences)) {}
 
-/// Selects the jobs for `skua backfill retry` and `cancel`.
-struct BackfillJobsFlags {
-  std::vector<std::string> who;
-  std::vector<std::string> files;
-  std::optional<std::string> host;
-  std::vector<std::string> states;
-  bool all = false;
-  VerificationFlags verification;
-  std::optional<std::string> database;
+  const OptionText* option;
+  Differences other;
 };
-int backfill_retry(const Settings& settings, const BackfillJobsFlags& flags);
-int backfill_cancel(const Settings& settings, const BackfillJobsFlags& flags);
 
-struct RecordFlags {
-  std::string url;
-  std::string file;
-  bool append = false;
-  std::optional<std::string> cursor;
-  std::optional<std::string> ca_file;
-  std::uint64_t frames = 0;  // 0: until stopped
-};
-int record(const Settings& settings, const RecordFlags& flags);
+/// An argument or option that must be given.
+inline OptionUse required(const OptionText& option, std::string meaning = {}) {
+  return {option, {.meaning = std::move(meaning), .is_required = true}};
+}
+/// An option with another meaning.
+inline OptionUse with_meaning(const OptionText& option, std::string text) {
+  return {option, {.meaning = std::move(text)}};
+}
 
-/// `skua tap ...`.
-struct TapFlags {
-  std::optional<std::string> tap;
-  std::optional<std::string> tap_password_file;
-  std::vector<std::string> who;
-  std::vector<std::string> files;
-  VerificationFlags verification;
-  bool json = false;
+/// A command. The text of its help below the options is its section of the files help/*.txt.
+struct CommandSpec {
+  /// The words behind `skua`, such as "backfill status". A command stands before its subcommands.
+  std::string name;
+  /// For the list of commands.
+  std::string summary;
+  /// In the order of --help.
+  std::vector<OptionUse> options = {};
+  /// Returns the exit code. Throws UsageError for a wrong command line, std::exception if the
+  /// command fails. Null: one of its subcommands must be named.
+  std::function<int(const Invocation&)> run = nullptr;
+  /// At most one of these flags may be given.
+  std::vector<const OptionText*> alternatives = {};
+  /// The heading above it in the help of its parent; empty: Subcommands.
+  std::string group = {};
+  /// Replaces that section.
+  std::string help = {};
 };
-enum class TapChange : std::uint8_t { Add, Remove };
-int tap_change(const Settings& settings, const TapFlags& flags, TapChange change);
-int tap_info(const Settings& settings, const TapFlags& flags);
-int tap_stats(const Settings& settings, const TapFlags& flags);
+using CommandSpecs = std::vector<CommandSpec>;
 
-struct ServeFlags {
-  std::optional<std::string> listen;
-  std::vector<std::string> http_hosts;
-  std::optional<std::string> max_clients;
-  std::optional<std::string> max_clients_per_address;
-  std::optional<std::string> webhook_timeout;
-  std::optional<std::string> admin_token_file;
-  std::optional<std::string> ca_file;
-  std::optional<std::string> database;
-};
-int serve(const Settings& settings, const ServeFlags& flags);
+/// All commands, in the order of `skua --help`.
+const CommandSpecs& all_commands();
 
-struct MigrateFlags {
-  std::optional<std::string> database;
-  bool verbose = false;
-};
-int migrate(const Settings& settings, const MigrateFlags& flags);
+/// The command with this name, which must exist.
+const CommandSpec& find_command(std::string_view name);
 
-struct StatusFlags {
-  std::optional<std::string> database;
-  bool json = false;
-};
-int status(const Settings& settings, const StatusFlags& flags);
-int backfill_status(const Settings& settings, const StatusFlags& flags);
+/// All files help/*.txt, which the build embeds.
+std::string_view help_document();
 
-struct IdentityFlags {
-  std::string who;
-  std::optional<std::string> plc;
-  std::optional<std::string> database;
-  std::optional<std::string> ca_file;
-  std::optional<std::string> dns;
-  bool allow_private_hosts = false;
-  bool refresh = false;
-  bool json = false;
-};
-int identity(const Settings& settings, const IdentityFlags& flags);
-
-struct IdentityImportFlags {
-  std::string source;  // a file, a URL, or - for standard input
-  std::optional<std::string> database;
-  std::optional<std::string> ca_file;
-  std::optional<std::string> after;
-};
-int identity_import(const Settings& settings, const IdentityImportFlags& flags);
+/// The section below the line `# COMMAND`, such as `# skua run`, which must exist.
+std::string help_text(const std::string& command);
 
 }  // namespace skua::cli

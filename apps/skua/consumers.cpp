@@ -1,9 +1,11 @@
-#include "consumers.hpp"
-
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,17 +13,36 @@
 #include "base/count_text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "consumers_session.hpp"
+#include "database.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/consumers/projection_upkeep.hpp"
+#include "settings.hpp"
 #include "status/consumer_list.hpp"
-#include "store/process_name.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
+
+const Option<std::optional<std::int64_t>> kPosition({.name = "--position",
+                                                     .type = "NUMBER",
+                                                     .meaning = "A position of the change log",
+                                                     .default_text = "the present end"},
+                                                    number_in<std::int64_t>(0,
+                                                                            std::int64_t{1} << 62));
+const Option<std::chrono::seconds> kWaitTimeout({.name = "--timeout",
+                                                 .type = "DURATION",
+                                                 .meaning = "The maximum time",
+                                                 .default_value = "30s"},
+                                                duration_in(std::chrono::seconds(1),
+                                                            std::chrono::hours(24)));
+const Option<std::optional<std::int32_t>> kRows(
+    {.name = "--rows",
+     .type = "NUMBER",
+     .meaning = "Compare this number of rows, chosen at random",
+     .default_text = "all"},
+    number_in<std::int32_t>(1, 1'000'000));
 
 /// The consumers of this name: during a rebuild the live one and the next one.
 std::vector<feed::Consumer> consumers_named(store::Session& session, const std::string& name) {
@@ -32,12 +53,10 @@ std::vector<feed::Consumer> consumers_named(store::Session& session, const std::
   return found;
 }
 
-}  // namespace
-
-int consumers_list(const Settings& settings, const ConsumersFlags& flags) {
-  store::Session session = consumers_session(settings, flags);
+int consumers_list(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua consumers");
   const nlohmann::json consumers = status::read_consumer_list(session);
-  if (flags.json) {
+  if (invocation[kJson]) {
     fmt::print("{}\n", consumers.dump(2));
   } else if (consumers.empty()) {
     fmt::print("no consumers: `skua consumers add` adds one\n");
@@ -47,20 +66,21 @@ int consumers_list(const Settings& settings, const ConsumersFlags& flags) {
   return kSuccess;
 }
 
-int consumers_status(const Settings& settings, const ConsumersFlags& flags) {
-  store::Session session = consumers_session(settings, flags);
+int consumers_status(const Invocation& invocation) {
+  const std::string name = invocation[kConsumerName];
+  store::Session session = open_database(invocation, "skua consumers");
   nlohmann::json named = nlohmann::json::array();
   for (const nlohmann::json& consumer : status::read_consumer_list(session)) {
-    if (consumer["name"] == flags.name) named.push_back(consumer);
+    if (consumer["name"] == name) named.push_back(consumer);
   }
   if (named.empty()) {
     fmt::print(
         stderr,
         "skua consumers status: there is no consumer '{}': `skua consumers list` shows all\n",
-        flags.name);
+        name);
     return kFailure;
   }
-  if (flags.json) {
+  if (invocation[kJson]) {
     fmt::print("{}\n", named.dump(2));
     return kSuccess;
   }
@@ -68,66 +88,18 @@ int consumers_status(const Settings& settings, const ConsumersFlags& flags) {
   return kSuccess;
 }
 
-int consumers_add(const Settings& settings, const ConsumersFlags& flags) {
-  if (flags.from || !flags.collections.empty() || !flags.dids.empty() || !flags.ops.empty() ||
-      !flags.kinds.empty()) {
-    throw UsageError(
-        "a projection reads all changes: --from, --collection, --did, --op and --kind are for "
-        "--webhook and --pull");
-  }
-  feed::NewConsumer consumer{.name = flags.name,
-                             .policy = flags.policy,
-                             .profile = flags.profile,
-                             .overrides = tuning_overrides(flags.overrides)};
-  if (flags.lanes) consumer.lanes = static_cast<std::int16_t>(*flags.lanes);
-  require_valid(consumer);
-  return attempt(settings, flags, "add",
-                 fmt::format("added {}: `skua run` builds its tables", flags.name),
-                 [&](store::Session& session) { feed::add_consumer(session, consumer); });
-}
-
-int consumers_remove(const Settings& settings, const ConsumersFlags& flags) {
-  return attempt(settings, flags, "remove",
-                 fmt::format("removed {}: `skua run` drops its tables", flags.name),
-                 [&](store::Session& session) { feed::remove_consumer(session, flags.name); });
-}
-
-int consumers_pause(const Settings& settings, const ConsumersFlags& flags, bool paused) {
-  return attempt(
-      settings, flags, paused ? "pause" : "resume",
-      fmt::format("{} {}", paused ? "paused" : "resumed", flags.name),
-      [&](store::Session& session) { feed::pause_consumer(session, flags.name, paused); });
-}
-
-int consumers_rebuild(const Settings& settings, const ConsumersFlags& flags) {
-  return attempt(settings, flags, "rebuild",
-                 fmt::format("{}: `skua run` builds new tables and then replaces the present ones",
-                             flags.name),
-                 [&](store::Session& session) { feed::rebuild_consumer(session, flags.name); });
-}
-
-int consumers_reset(const Settings& settings, const ConsumersFlags& flags) {
-  return attempt(
-      settings, flags, "reset",
-      fmt::format("{} continues{}", flags.name, flags.skip ? " after the change that failed" : ""),
-      [&](store::Session& session) {
-        feed::reset_consumer(session, flags.name,
-                             flags.skip ? feed::AfterStop::Skip : feed::AfterStop::Retry);
-      });
-}
-
-int consumers_wait(const Settings& settings, const ConsumersFlags& flags) {
-  const std::chrono::seconds timeout =
-      duration({flags.timeout, "--timeout"}, std::chrono::seconds(1), std::chrono::hours(24));
-  store::Session session = consumers_session(settings, flags);
+int consumers_wait(const Invocation& invocation) {
+  const std::string name = invocation[kConsumerName];
+  const std::chrono::seconds timeout = invocation[kWaitTimeout];
+  store::Session session = open_database(invocation, "skua consumers");
+  const auto given = invocation[kPosition];
   const std::int64_t position =
-      flags.position ? whole_number({*flags.position, "--position"}, 0, std::int64_t{1} << 62)
-                     : session.run("SELECT skua.change_log_end()").int8(0, 0);
+      given ? *given : session.run("SELECT skua.change_log_end()").int8(0, 0);
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
-    const auto found = consumers_named(session, flags.name);
+    const auto found = consumers_named(session, name);
     if (found.empty()) {
-      command_line::print_stderr("skua consumers wait: there is no consumer '{}'\n", flags.name);
+      command_line::print_stderr("skua consumers wait: there is no consumer '{}'\n", name);
       return kFailure;
     }
     const feed::Consumer& consumer = found.front();
@@ -137,34 +109,35 @@ int consumers_wait(const Settings& settings, const ConsumersFlags& flags) {
         reached = std::min(reached, lane.done_pos);
       }
       if (reached >= position) {
-        fmt::print("{} has reached position {}\n", flags.name, reached);
+        fmt::print("{} has reached position {}\n", name, reached);
         return kSuccess;
       }
     }
     if (consumer.state == "stopped" || consumer.state == "lagged out") {
-      command_line::print_stderr("skua consumers wait: {} is {}: {}\n", flags.name, consumer.state,
+      command_line::print_stderr("skua consumers wait: {} is {}: {}\n", name, consumer.state,
                                  consumer.error);
       return kFailure;
     }
     if (std::chrono::steady_clock::now() >= deadline) {
       command_line::print_stderr("skua consumers wait: {} has not reached position {} within {}\n",
-                                 flags.name, position, flags.timeout);
+                                 name, position, invocation.text_of(kWaitTimeout));
       return kFailure;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
-int consumers_run(const Settings& settings, const ConsumersFlags& flags, bool until_idle) {
-  store::Session session = consumers_session(settings, flags);
-  if (!flags.name.empty() && consumers_named(session, flags.name).empty()) {
-    command_line::print_stderr("skua consumers: there is no consumer '{}'\n", flags.name);
+int consumers_run(const Invocation& invocation, bool until_idle) {
+  const std::string name = invocation[kConsumerName];
+  store::Session session = open_database(invocation, "skua consumers");
+  if (!name.empty() && consumers_named(session, name).empty()) {
+    command_line::print_stderr("skua consumers: there is no consumer '{}'\n", name);
     return kFailure;
   }
   feed::prepare_fold_session(session);
   feed::ConsumerMetrics metrics;
   feed::rebuild_old_versions(session);
-  const feed::FoldOptions options{.only = flags.name, .ignores_pause = true};
+  const feed::FoldOptions options{.only = name, .ignores_pause = true};
   bool worked = false;
   do {
     worked = feed::maintain_projections(session, metrics) ||
@@ -177,26 +150,60 @@ int consumers_run(const Settings& settings, const ConsumersFlags& flags, bool un
   return kSuccess;
 }
 
-int consumers_verify(const Settings& settings, const ConsumersFlags& flags) {
-  store::Session session = consumers_session(settings, flags);
+int consumers_verify(const Invocation& invocation) {
+  const std::string name = invocation[kConsumerName];
+  const auto rows = invocation[kRows];
+  store::Session session = open_database(invocation, "skua consumers");
   feed::prepare_fold_session(session);
   feed::ConsumerMetrics metrics;
   // Another process may work on the lanes just now.
   for (int attempt = 0; attempt < 50; ++attempt) {
-    const auto differences = feed::check_projection(
-        session, flags.name, flags.rows ? std::optional<std::int32_t>(*flags.rows) : std::nullopt,
-        metrics);
+    const auto differences = feed::check_projection(session, name, rows, metrics);
     if (differences) {
       for (const std::string& difference : *differences) fmt::print("{}\n", difference);
       if (!differences->empty()) return kFailure;
-      fmt::print("{} equals the records\n", flags.name);
+      fmt::print("{} equals the records\n", name);
       return kSuccess;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   command_line::print_stderr(
-      "skua consumers verify: {} is not built, or other processes keep it busy\n", flags.name);
+      "skua consumers verify: {} is not built, or other processes keep it busy\n", name);
   return kFailure;
+}
+
+}  // namespace
+
+CommandSpecs consumers_commands() {
+  const OptionUse name = required(kConsumerName);
+  const OptionUse only = with_meaning(kConsumerName, "Apply changes to this consumer only");
+  return {{"consumers",
+           "Manage what follows the change log: counts, notifications, trends, webhooks, pull "
+           "consumers"},
+          {"consumers list",
+           "List the consumers, their state and how far behind they are",
+           {kDatabase, kJson},
+           consumers_list},
+          {"consumers status",
+           "Print all values of a consumer, and its lanes",
+           {kDatabase, name, kJson},
+           consumers_status},
+          {"consumers wait",
+           "Wait until a consumer has read the changes up to now",
+           {kDatabase, name, kPosition, kWaitTimeout},
+           consumers_wait},
+          {"consumers verify",
+           "Compare a projection with the records",
+           {kDatabase, name, kRows},
+           consumers_verify},
+          {"consumers run-once",
+           "Do one step: build, exchange, or apply one batch of changes",
+           {kDatabase, only},
+           [](const Invocation& invocation) { return consumers_run(invocation, false); }},
+          {"consumers run-until-idle",
+           "Build projections and apply all changes",
+           {kDatabase, only},
+           [](const Invocation& invocation) { return consumers_run(invocation, true); }}};
 }
 
 }  // namespace skua::cli

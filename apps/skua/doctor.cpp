@@ -1,7 +1,6 @@
-#include "doctor.hpp"
-
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,14 +8,17 @@
 
 #include <fmt/format.h>
 
+#include "accounts.hpp"
+#include "addresses.hpp"
+#include "app/database.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
 #include "doctor/examination.hpp"
 #include "doctor/report.hpp"
-#include "pages_origin.hpp"
 #include "progress.hpp"
-#include "relay_address.hpp"
 #include "running_settings.hpp"
+#include "settings.hpp"
+#include "source_choice.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -26,23 +28,19 @@ namespace {
 /// The longest time until a host answers.
 constexpr std::chrono::seconds kHostLimit{10};
 
-bool names_a_source_on_the_command_line(const SourceFlags& flags) {
-  return !flags.relays.empty() || flags.tap || flags.jetstream || !flags.labelers.empty();
+const Option<bool> kStrict({.name = "--strict",
+                            .meaning = "Exit with 1 also if there is a warning"});
+
+bool has_sources(const Invocation& invocation) {
+  return invocation.has(kRelay) || invocation.has(kTap) || invocation.has(kJetstream) ||
+         invocation.has(kLabeler);
 }
 
-bool names_a_source(const Settings& settings, const SourceFlags& flags) {
-  if (names_a_source_on_the_command_line(flags)) return true;
-  for (const Setting* setting : {&kRelay, &kTap, &kJetstream, &kLabeler}) {
-    if (settings.find(*setting, std::nullopt)) return true;
-  }
-  return false;
-}
-
-std::vector<doctor::NetworkTarget> targets_of(const Settings& settings, const DoctorFlags& flags) {
+std::vector<doctor::NetworkTarget> targets_of(const Invocation& invocation) {
   using doctor::NetworkTarget;
   std::vector<NetworkTarget> targets;
-  if (names_a_source(settings, flags.source)) {
-    for (const auto& [source, cursor] : source_choice(settings, flags.source)) {
+  if (has_sources(invocation)) {
+    for (const auto& [source, cursor] : source_choice(invocation)) {
       NetworkTarget target{.kind = NetworkTarget::Kind::Source,
                            .group = source->has_standbys() ? std::string(source->kind()) : "",
                            .check = source->name()};
@@ -54,8 +52,8 @@ std::vector<doctor::NetworkTarget> targets_of(const Settings& settings, const Do
     }
   }
   // Keys are not needed without verification.
-  if (verify_level(settings, flags.verification)) {
-    std::string plc = plc_url(settings, flags.verification.plc);
+  if (invocation[kVerify]) {
+    std::string plc = invocation[kPlc];
     plc.erase(plc.find_last_not_of('/') + 1);
     targets.push_back(
         {.kind = NetworkTarget::Kind::Plc, .check = "PLC directory", .url = plc + "/_health"});
@@ -80,82 +78,94 @@ std::optional<bool> uses_database(const std::string& url, const std::string& pro
   }
 }
 
-/// The settings of a running process, as if they were flags of this command. Its own flags stay.
-void add_flags(DoctorFlags& flags, const RunningSettings& running) {
-  const auto add = [](std::optional<std::string>& flag, const std::string& value) {
-    if (!flag && !value.empty()) flag = value;
+/// Gives the settings of a running process to the command, as if they were flags. Its own flags
+/// stay.
+void take_over(Invocation& invocation, const RunningSettings& running) {
+  const auto give = [&](const OptionText& option, std::vector<std::string> values) {
+    if (!invocation.is_given(option)) invocation.give(option, std::move(values));
   };
-  if (!names_a_source_on_the_command_line(flags.source)) {
-    for (const auto& [kind, url] : running.sources) {
-      if (kind == "relay") flags.source.relays.push_back(url);
-      if (kind == "tap") add(flags.source.tap, url);
-      if (kind == "jetstream") add(flags.source.jetstream, url);
-      if (kind == "labeler") flags.source.labelers.push_back(url);
-    }
+  if (!names_sources(invocation)) {
+    std::map<std::string, std::vector<std::string>> urls;
+    for (const auto& [kind, url] : running.sources) urls[kind].push_back(url);
+    give(kRelay, urls["relay"]);
+    give(kTap, urls["tap"]);
+    give(kJetstream, urls["jetstream"]);
+    give(kLabeler, urls["labeler"]);
   }
-  add(flags.verification.verify, running.verify);
-  add(flags.verification.plc, running.plc);
+  if (!running.verify.empty()) give(kVerify, {running.verify});
+  if (!running.plc.empty()) give(kPlc, {running.plc});
   // The process may run on another machine.
-  if (std::filesystem::exists(running.ca_file)) add(flags.verification.ca_file, running.ca_file);
-  flags.allow_unsafe_database = flags.allow_unsafe_database || running.allow_unsafe_database;
+  if (std::filesystem::exists(running.ca_file)) give(kCaFile, {running.ca_file});
+  if (running.allow_unsafe_database) give(kAllowUnsafeDatabase, {"true"});
 }
 
-/// Asks a running process for its settings, and adds them to the flags if it uses the database.
-doctor::SettingsFound running_settings(const Settings& settings, DoctorFlags& flags,
+/// Asks a running process for its settings, and takes them over if it uses the database.
+doctor::SettingsFound running_settings(Invocation& invocation,
                                        const std::optional<std::string>& database) {
   doctor::SettingsFound found;
-  const auto pages = settings.find(kHttp, flags.http).value_or(Found{kDefaultPages, kHttp.flag});
+  const auto pages = invocation[kHttp].value_or(SettingValue{kDefaultPages, kHttp.name});
   if (pages.value == "off") return found;
   found.origin = pages_origin(pages);
-  const auto running =
-      ask_running_settings(found.origin, ca_file(settings, flags.verification.ca_file));
+  const auto running = ask_running_settings(found.origin, invocation[kCaFile]);
   if (!running) {
     found.failure = running.error();
     return found;
   }
   if (database) found.uses_database = uses_database(*database, running->process);
-  if (found.uses_database.value_or(true)) add_flags(flags, *running);
+  if (found.uses_database.value_or(true)) take_over(invocation, *running);
   return found;
 }
 
 /// What is examined, as flags.
-std::string examined_text(const Settings& settings, const DoctorFlags& flags) {
+std::string examined_text(const Invocation& invocation) {
   std::string text;
   const auto add = [&](std::string_view flag, std::string_view value) {
     text += fmt::format("{}{} {}", text.empty() ? "" : " ", flag, value);
   };
-  if (names_a_source(settings, flags.source)) {
-    for (const auto& [source, cursor] : source_choice(settings, flags.source)) {
+  if (has_sources(invocation)) {
+    for (const auto& [source, cursor] : source_choice(invocation)) {
       add(fmt::format("--{}", source->kind()), source->url());
     }
   }
-  const auto level = verify_level(settings, flags.verification);
+  const auto level = invocation[kVerify];
   add("--verify", verify_name(level));
-  if (level) add("--plc", plc_url(settings, flags.verification.plc));
+  if (level) add("--plc", invocation[kPlc]);
   return text;
+}
+
+int run_doctor(const Invocation& given) {
+  Invocation invocation = given;
+  doctor::Examination examination;
+  const auto database = invocation[kDatabase];
+  examination.settings = running_settings(invocation, database);
+  examination.settings.examined = examined_text(invocation);
+  if (database) {
+    examination.database = doctor::DatabaseOptions{
+        .url = *database, .needs = app::server_needs(durability(invocation))};
+  }
+  examination.targets = targets_of(invocation);
+  examination.http.ca_file = invocation[kCaFile];
+  examination.http.connect_timeout = kHostLimit / 2;
+  examination.http.total_timeout = kHostLimit;
+  const auto findings = doctor::examine(examination, system_clock());
+  fmt::print("{}", invocation[kJson] ? doctor::report_json(findings)
+                                     : doctor::report_text(findings, is_quiet()));
+  return doctor::is_healthy(findings, invocation[kStrict]) ? kSuccess : kFailure;
 }
 
 }  // namespace
 
-int doctor(const Settings& settings, const DoctorFlags& given) {
-  DoctorFlags flags = given;
-  doctor::Examination examination;
-  const auto database = find_database(settings, flags.database);
-  examination.settings = running_settings(settings, flags, database);
-  examination.settings.examined = examined_text(settings, flags);
-  if (database) {
-    examination.database = doctor::DatabaseOptions{
-        .url = *database,
-        .needs = app::server_needs(durability(settings, flags.allow_unsafe_database))};
-  }
-  examination.targets = targets_of(settings, flags);
-  examination.http.ca_file = ca_file(settings, flags.verification.ca_file);
-  examination.http.connect_timeout = kHostLimit / 2;
-  examination.http.total_timeout = kHostLimit;
-  const auto findings = doctor::examine(examination, system_clock());
-  fmt::print(
-      "{}", flags.json ? doctor::report_json(findings) : doctor::report_text(findings, is_quiet()));
-  return doctor::is_healthy(findings, flags.strict) ? kSuccess : kFailure;
+CommandSpecs doctor_commands() {
+  const OptionUse http{
+      kHttp,
+      {.type = "ADDRESS|URL|off",
+       .meaning = "Pages of the running skua run whose settings count; off: do not ask it",
+       .default_text = kDefaultPages}};
+  return {{"doctor",
+           "Check the database, the network and the clocks, and print what to do",
+           {kDatabase, kAllowUnsafeDatabase, kRelay, kTap, kTapPasswordFile, kJetstream, kLabeler,
+            kVerify, kPlc, kCaFile, http, kStrict, kJson},
+           run_doctor}};
 }
 
 }  // namespace skua::cli

@@ -1,38 +1,68 @@
-#include "filter.hpp"
-
+#include <cstdint>
 #include <cstdio>
+#include <optional>
+#include <regex>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "account_choice.hpp"
-#include "app/database.hpp"
+#include "accounts.hpp"
+#include "atproto/collection_filter.hpp"
 #include "base/count_text.hpp"
-#include "bootstrap_check.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
 #include "filter/filter_file.hpp"
 #include "filter/filter_text.hpp"
+#include "filter_choice.hpp"
 #include "retention/prune.hpp"
+#include "settings.hpp"
 #include "store/filter_table.hpp"
-#include "store/process_name.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
 
-store::Session session_at(const std::string& url) {
-  app::check_database(url);
-  return {url, store::process_name("skua filter")};
+struct ListName {
+  /// A DID or a handle.
+  std::string owner;
+  std::string rkey;
+};
+
+/// Reads an AT-URI or the bsky.app URL of a list.
+ListName list_name(const SettingValue& given) {
+  static const std::regex kForm(
+      "(?:at://([^/]+)/app\\.bsky\\.graph\\.list/|https://bsky\\.app/profile/([^/]+)/lists/)"
+      "([A-Za-z0-9._:~-]{1,512})");
+  std::smatch parts;
+  if (!std::regex_match(given.value, parts, kForm)) {
+    throw UsageError(
+        fmt::format("--list: '{}' is not a list; examples are "
+                    "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.graph.list/3kabc and "
+                    "https://bsky.app/profile/bsky.app/lists/3kabc",
+                    given.value));
+  }
+  return {parts[1].matched ? parts[1].str() : parts[2].str(), parts[3].str()};
 }
 
+const Option<std::vector<ListName>> kLists(
+    {.name = "--list",
+     .type = "URI",
+     .meaning = "A list: the accounts on it and its owner pass; AT-URI or bsky.app URL"},
+    list_name);
+const Option<OptionalText> kNamesFile(
+    {.name = "--file",
+     .type = "FILE",
+     .meaning = "File of collections, prefixes, DIDs and lists, one per line; # begins a comment"});
+
+enum class FilterAction : std::uint8_t { Set, Add, Remove, Clear };
+
 /// All names on the command line, the file's content included.
-store::FilterContent names_of(const Settings& settings, const FilterCommandFlags& flags,
-                              FilterAction action) {
+store::FilterContent names_of(const Invocation& invocation, FilterAction action) {
   if (action == FilterAction::Clear) return {};
-  const auto choice = filter_choice(settings, flags.names, flags.verification);
+  const auto choice = filter_choice(invocation, kNamesFile);
   if (!choice) {
     throw UsageError(
         "name collections with --collection, accounts with --did, lists with --list, or a --file");
@@ -89,15 +119,13 @@ void print_what_follows(store::Session& session, const store::FilterChange& chan
   }
 }
 
-}  // namespace
-
-int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
-  store::Session session = session_at(require_database(settings, flags.database));
+int filter_show(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua filter");
   const auto filter = store::load_filter(session);
   const store::FilterContent& content = filter->content();
   const store::FilterContent entries = store::load_filter_entries(session);
   const std::int64_t waiting = store::waiting_for_filter(session);
-  if (flags.json) {
+  if (invocation[kJson]) {
     const nlohmann::json json = {
         {"version", filter->version()}, {"collections", content.collections},
         {"dids", entries.dids},         {"lists", entries.lists},
@@ -117,10 +145,10 @@ int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
   return kSuccess;
 }
 
-int filter_change(const Settings& settings, const FilterCommandFlags& flags, FilterAction action) {
-  const std::string url = require_database(settings, flags.database);
-  const store::FilterContent names = names_of(settings, flags, action);
-  store::Session session = session_at(url);
+int filter_change(const Invocation& invocation, FilterAction action) {
+  require_database(invocation);
+  const store::FilterContent names = names_of(invocation, action);
+  store::Session session = open_database(invocation, "skua filter");
   const store::FilterChange change = store::change_filter(session, edit_of(action), names);
   if (!change.is_change()) {
     fmt::print("nothing changed; stored: {}\n", filter::filter_text(change.after));
@@ -134,16 +162,18 @@ int filter_change(const Settings& settings, const FilterCommandFlags& flags, Fil
   return kSuccess;
 }
 
-int filter_exclude(const Settings& settings, const FilterCommandFlags& flags, bool exclude) {
-  const std::string url = require_database(settings, flags.database);
-  if (flags.accounts.empty() && flags.files.empty()) {
+int filter_exclude(const Invocation& invocation, bool exclude) {
+  const std::string url = require_database(invocation);
+  const Texts accounts = invocation[kDids];
+  const Texts files = invocation[kFiles];
+  if (accounts.empty() && files.empty()) {
     throw UsageError("name accounts with --did or --file");
   }
   std::size_t problems = 0;
   const std::vector<std::string> dids =
-      look_up(account_choice(settings, flags.verification, flags.accounts, flags.files), problems);
+      look_up(account_choice(invocation, accounts, files), problems);
   if (problems > 0) throw std::runtime_error("nothing is changed: an account is missing");
-  store::Session session = session_at(url);
+  store::Session session = open_database(invocation, "skua filter");
   if (exclude) {
     const std::size_t changed = store::exclude_accounts(session, dids);
     fmt::print("{} excluded\n", counted(changed, "account"));
@@ -162,14 +192,97 @@ int filter_exclude(const Settings& settings, const FilterCommandFlags& flags, bo
   return kSuccess;
 }
 
-int filter_prune(const Settings& settings, const FilterCommandFlags& flags) {
-  store::Session session = session_at(require_database(settings, flags.database));
+int filter_prune(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua filter");
   if (!can_use_indexes(session, "filter prune")) return kFailure;
   const auto filter = store::load_filter(session);
   fmt::print("stored: {}\n", filter::filter_text(store::load_filter_entries(session)));
   std::fflush(stdout);
   fmt::print("{} removed\n", counted(retention::prune(session, *filter), "other row"));
   return kSuccess;
+}
+
+}  // namespace
+
+std::optional<filter::FilterChoice> filter_choice(const Invocation& invocation,
+                                                  const Option<OptionalText>& file_option) {
+  const Texts collections = invocation[kCollections];
+  const Texts dids = invocation[kDids];
+  const OptionalText file = invocation[file_option];
+  for (const std::string& name : collections) {
+    if (!atproto::is_collection_pattern(name)) {
+      throw UsageError(
+          fmt::format("--collection: '{}' is neither a collection nor a prefix; examples are "
+                      "app.bsky.feed.post and app.bsky.graph.*",
+                      name));
+    }
+  }
+  const AccountChoice accounts = account_choice(invocation, dids);
+  const std::vector<ListName> lists = invocation[kLists];
+  if (collections.empty() && dids.empty() && lists.empty() && !file) {
+    return std::nullopt;
+  }
+  try {
+    if (file) {
+      require_file(file_option.name, *file);
+      filter::FilterFile(*file).read();
+    }
+  } catch (const filter::FilterError& error) {
+    throw UsageError(fmt::format("{}: {}", file_option.name, error.what()));
+  }
+  std::size_t problems = 0;
+  filter::FilterChoice choice{{collections, look_up(accounts, problems)}, file};
+  for (const ListName& list : lists) {
+    const auto owner = look_up(account_choice(invocation, {list.owner}), problems);
+    for (const std::string& did : owner) {
+      choice.names.lists.push_back(fmt::format("at://{}/app.bsky.graph.list/{}", did, list.rkey));
+    }
+  }
+  if (problems > 0) throw std::runtime_error("the filter stays as it is: an account is missing");
+  filter::normalize(choice.names);
+  return choice;
+}
+
+CommandSpecs filter_commands() {
+  const auto named = [](const char* name, const char* summary, FilterAction action) {
+    return CommandSpec{
+        name,
+        summary,
+        {kDatabase,
+         with_meaning(kCollections, "A collection, or a prefix such as app.bsky.graph.*"),
+         with_meaning(kDids, "An account: " + kWho.meaning), kLists, kNamesFile, kDns, kCaFile,
+         kAllowPrivateHosts},
+        [action](const Invocation& invocation) { return filter_change(invocation, action); }};
+  };
+  const auto accounts = [](const char* name, const char* summary, bool exclude) {
+    return CommandSpec{
+        name,
+        summary,
+        {kDatabase, with_meaning(kDids, "An account: " + kWho.meaning),
+         with_meaning(kFiles, "File of accounts, one per line; # begins a comment"), kDns, kCaFile,
+         kAllowPrivateHosts},
+        [exclude](const Invocation& invocation) { return filter_exclude(invocation, exclude); }};
+  };
+  return {
+      {"filter", "Show and change which collections and accounts are stored"},
+      {"filter show",
+       "Print the filter, and repositories that wait because of it",
+       {kDatabase, kJson},
+       filter_show},
+      named("filter set", "Replace the filter", FilterAction::Set),
+      named("filter add", "Add collections and accounts to the filter", FilterAction::Add),
+      named("filter remove", "Remove collections and accounts from the filter",
+            FilterAction::Remove),
+      {"filter clear",
+       "Remove the filter: store everything",
+       {kDatabase},
+       [](const Invocation& invocation) { return filter_change(invocation, FilterAction::Clear); }},
+      {"filter prune",
+       "Remove the rows of accounts and collections that the filter leaves out",
+       {kDatabase},
+       filter_prune},
+      accounts("filter exclude", "Exclude accounts and remove their rows", true),
+      accounts("filter include", "End the exclusion of accounts", false)};
 }
 
 }  // namespace skua::cli

@@ -8,20 +8,25 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "account_choice.hpp"
+#include "accounts.hpp"
 #include "accounts/network_accounts.hpp"
 #include "app/database.hpp"
 #include "atproto/account_name.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
 #include "identity/did_document.hpp"
 #include "identity/handle_check.hpp"
 #include "identity/txt_lookup.hpp"
+#include "settings.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::cli {
 namespace {
+
+const Option<std::string> kAccountName({.name = "WHO", .meaning = kWho.meaning});
+const Option<bool> kRefresh(
+    {.name = "--refresh", .meaning = "Ask the directory even if the database has a recent answer"});
 
 /// The displayed data of an account.
 struct Shown {
@@ -90,24 +95,19 @@ Result<identity::Account> find(accounts::NetworkAccounts& accounts, const std::s
   return answer.get();
 }
 
-}  // namespace
-
-int identity(const Settings& settings, const IdentityFlags& flags) {
-  if (flags.who.empty()) throw UsageError(fmt::format("WHO is required: {}", kAccountForms));
-  const auto who = atproto::parse_account_name(flags.who);
-  if (!who) throw UsageError(fmt::format("WHO: '{}' is {}", flags.who, who.error().message()));
-  VerificationFlags verification;
-  verification.plc = flags.plc;
-  verification.ca_file = flags.ca_file;
-  verification.allow_private_hosts = flags.allow_private_hosts;
-  auto network = network_accounts(settings, verification);
+int print_identity(const Invocation& invocation) {
+  const std::string name = invocation[kAccountName];
+  if (name.empty()) throw UsageError(fmt::format("WHO is required: {}", kWho.meaning));
+  const auto who = atproto::parse_account_name(name);
+  if (!who) throw UsageError(fmt::format("WHO: '{}' is {}", name, who.error().message()));
+  auto network = network_accounts(invocation);
   transport::HttpClientOptions http_options;
   http_options.allow_private_hosts = network.allow_private_hosts;
   http_options.ca_file = network.ca_file;
   network.connect_timeout = http_options.connect_timeout;
   network.total_timeout = http_options.total_timeout;
-  const auto dns = dns_server(settings, flags.dns);
-  if (const auto database = find_database(settings, flags.database)) {
+  const auto dns = invocation[kDns];
+  if (const auto database = invocation[kDatabase]) {
     app::check_database(*database);
     network.database_url = *database;
     network.application_name = store::process_name("skua identity");
@@ -126,7 +126,7 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
     }
     did = *found;
   }
-  const auto answer = find(accounts, did, flags.refresh);
+  const auto answer = find(accounts, did, invocation[kRefresh]);
   if (!answer) {
     command_line::print_stderr("skua identity: {}: {}\n", did,
                                accounts.failure_text(did, answer.error()));
@@ -143,8 +143,17 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
   // A downloaded document is written before the stop ends.
   accounts.stop();
   check_handle(check, shown);
-  print(shown, flags.json);
+  print(shown, invocation[kJson]);
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs identity_commands() {
+  return {{"identity",
+           "Print signing key, host and handle of an account",
+           {kAccountName, kPlc, kDatabase, kCaFile, kDns, kAllowPrivateHosts, kRefresh, kJson},
+           print_identity}};
 }
 
 }  // namespace skua::cli

@@ -11,10 +11,11 @@
 #include "base/count_text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
 #include "identity/plc_export.hpp"
-#include "input_file.hpp"
+#include "option.hpp"
 #include "progress.hpp"
+#include "settings.hpp"
 #include "store/plc_cursor.hpp"
 #include "store/process_name.hpp"
 #include "store/server_clock.hpp"
@@ -24,6 +25,19 @@
 
 namespace skua::cli {
 namespace {
+
+const Option<std::string> kSource(
+    {.name = "SOURCE",
+     .meaning = "A file of JSON lines, - for standard input, or a directory's URL"});
+const Option<std::optional<Timestamp>> kAfter(
+    {.name = "--after",
+     .type = "TIME",
+     .meaning = "For a URL: only operations after this time, such as 2026-07-04T00:00:00Z"},
+    [](const SettingValue& given) {
+      const auto time = parse_datetime(given.value);
+      if (!time) throw UsageError(fmt::format("{}: {}", given.origin, time.error().message()));
+      return time->instant;
+    });
 
 void show_progress(const identity::PlcImport::Counters& metrics) {
   print_progress(
@@ -42,25 +56,21 @@ struct Download {
 };
 
 /// Throws UsageError if the URL, the time or the CA file is malformed.
-Download download_of(const Settings& settings, const IdentityImportFlags& flags) {
-  if (const auto url = transport::parse_http_url(flags.source); !url) {
-    throw UsageError(fmt::format("SOURCE: '{}': {}; an example is https://plc.directory",
-                                 flags.source, url.error().message()));
+Download download_of(const Invocation& invocation, const std::string& source) {
+  if (const auto url = transport::parse_http_url(source); !url) {
+    throw UsageError(fmt::format("SOURCE: '{}': {}; an example is https://plc.directory", source,
+                                 url.error().message()));
   }
   Download download;
   download.http.total_timeout = std::chrono::minutes(2);
-  download.http.ca_file = ca_file(settings, flags.ca_file);
-  download.source.url = flags.source;
-  download.source.wait = [url = flags.source](std::chrono::seconds time, const ErrorCode& failure) {
+  download.http.ca_file = invocation[kCaFile];
+  download.source.url = source;
+  download.source.wait = [url = source](std::chrono::seconds time, const ErrorCode& failure) {
     command_line::print_stderr("skua identity import: {}: {}; retrying in {} s\n", url,
                                failure.message(), time.count());
     std::this_thread::sleep_for(time);
   };
-  if (flags.after) {
-    const auto after = parse_datetime(*flags.after);
-    if (!after) throw UsageError("--after: " + after.error().message());
-    download.source.after = after->instant;
-  }
+  if (const auto after = invocation[kAfter]) download.source.after = *after;
   return download;
 }
 
@@ -80,19 +90,17 @@ void set_cursor(store::Session& session, const identity::PlcImport::Counters& me
   store::add_to_plc_cursor(session, since, std::min(metrics.newest, store::server_time(session)));
 }
 
-}  // namespace
-
-int identity_import(const Settings& settings, const IdentityImportFlags& flags) {
-  if (flags.after && !is_url(flags.source)) throw UsageError("--after is for a URL alone");
+int identity_import(const Invocation& invocation) {
+  const std::string source = invocation[kSource];
+  if (invocation.is_given(kAfter) && !is_url(source))
+    throw UsageError("--after is for a URL alone");
   std::optional<Download> download;
-  if (is_url(flags.source)) {
-    download = download_of(settings, flags);
-  } else if (flags.source != "-") {
-    require_file("SOURCE", flags.source);
+  if (is_url(source)) {
+    download = download_of(invocation, source);
+  } else if (source != "-") {
+    require_file(kSource.name, source);
   }
-  const auto database = require_database(settings, flags.database);
-  app::check_database(database);
-  store::Session session(database, store::process_name("skua identity import"));
+  store::Session session = open_database(invocation, "skua identity import");
   identity::PlcImport import(session);
   std::string failure;
   const auto import_stream = [&](std::istream& in) {
@@ -101,12 +109,12 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
   };
   if (download) {
     failure = import_from_url(*download, import);
-  } else if (flags.source == "-") {
+  } else if (source == "-") {
     // If it were synchronized with C's stdin, it would be read one character at a time.
     std::ios::sync_with_stdio(false);
     import_stream(std::cin);
   } else {
-    std::ifstream in(flags.source);
+    std::ifstream in(source);
     if (!in) {
       failure = "cannot be read";
     } else {
@@ -122,8 +130,17 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
   }
   fmt::print("\n");
   if (failure.empty()) return kSuccess;
-  command_line::print_stderr("skua identity import: {}: {}\n", flags.source, failure);
+  command_line::print_stderr("skua identity import: {}: {}\n", source, failure);
   return kFailure;
+}
+
+}  // namespace
+
+CommandSpecs identity_import_commands() {
+  return {{"identity import",
+           "Import an export of the PLC directory",
+           {required(kSource), kDatabase, kCaFile, kAfter},
+           identity_import}};
 }
 
 }  // namespace skua::cli

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "app/database.hpp"
 #include "command_line/finish.hpp"
 #include "command_line/table.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
-#include "store/process_name.hpp"
+#include "database.hpp"
+#include "settings.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
@@ -19,17 +21,21 @@ namespace {
 
 constexpr const char* kSortAt = "least(created_at, indexed_at)";
 
-store::Session index_session(const Settings& settings, const IndexFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
-  app::check_database(url);
-  return {url, store::process_name("skua index")};
-}
-
-const OptionalIndex& chosen_index(const IndexFlags& flags) {
-  if (const OptionalIndex* const index = find_optional_index(flags.name)) return *index;
-  throw UsageError(
-      fmt::format("there is no optional index '{}'; `skua index list` lists them", flags.name));
-}
+const Option<const OptionalIndex*> kIndex(
+    {.name = "NAME",
+     .meaning = "The name of an index, see `skua index list`",
+     .known_values =
+         [] {
+           std::vector<std::pair<std::string, std::string>> names;
+           for (const OptionalIndex& each : optional_indexes())
+             names.emplace_back(each.name, each.use);
+           return names;
+         }},
+    [](const SettingValue& given) {
+      if (const OptionalIndex* const index = find_optional_index(given.value)) return index;
+      throw UsageError(fmt::format("there is no optional index '{}'; `skua index list` lists them",
+                                   given.value));
+    });
 
 std::string size_text(const IndexState& state) {
   switch (state.progress) {
@@ -93,8 +99,10 @@ IndexState read_index_state(store::Session& session, const OptionalIndex& index)
   return state;
 }
 
-int index_list(const Settings& settings, const IndexFlags& flags) {
-  store::Session session = index_session(settings, flags);
+namespace {
+
+int index_list(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua index");
   command_line::Table table({{"name"}, {"size"}, {"use"}, {"cost"}});
   for (const OptionalIndex& index : optional_indexes()) {
     table.add({index.name, size_text(read_index_state(session, index)), index.use, index.cost});
@@ -103,9 +111,11 @@ int index_list(const Settings& settings, const IndexFlags& flags) {
   return kSuccess;
 }
 
-int index_add(const Settings& settings, const IndexFlags& flags) {
-  const OptionalIndex& index = chosen_index(flags);
-  store::Session session = index_session(settings, flags);
+/// Builds an index while the indexer writes, or builds it again after an interrupted build. An
+/// index that exists is left unchanged.
+int index_add(const Invocation& invocation) {
+  const OptionalIndex& index = *invocation[kIndex];
+  store::Session session = open_database(invocation, "skua index");
   // A concurrent build waits for the transactions that run.
   session.limit_lock_waits(std::chrono::milliseconds(0));
   using Progress = IndexState::Progress;
@@ -128,14 +138,30 @@ int index_add(const Settings& settings, const IndexFlags& flags) {
   return kSuccess;
 }
 
-int index_remove(const Settings& settings, const IndexFlags& flags) {
-  const OptionalIndex& index = chosen_index(flags);
-  store::Session session = index_session(settings, flags);
+int index_remove(const Invocation& invocation) {
+  const OptionalIndex& index = *invocation[kIndex];
+  store::Session session = open_database(invocation, "skua index");
   session.limit_lock_waits(std::chrono::milliseconds(0));
   const bool existed = read_index_state(session, index).progress != IndexState::Progress::Missing;
   drop(session, index);
   fmt::print("{}: {}\n", index.name, existed ? "removed" : "did not exist");
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs index_commands() {
+  const OptionUse name = required(kIndex);
+  return {{"index", "Add and remove optional indexes"},
+          {"index list",
+           "List the optional indexes, their sizes, uses and costs",
+           {kDatabase},
+           index_list},
+          {"index add",
+           "Build an optional index while the indexer writes",
+           {kDatabase, name},
+           index_add},
+          {"index remove", "Remove an optional index", {kDatabase, name}, index_remove}};
 }
 
 }  // namespace skua::cli

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "settings.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
@@ -40,17 +38,5 @@ struct IndexState {
 };
 /// Throws store::SqlError.
 IndexState read_index_state(store::Session& session, const OptionalIndex& index);
-
-/// `skua index`.
-struct IndexFlags {
-  std::string name;
-  std::optional<std::string> database;
-};
-// All throw store::SqlError and UsageError.
-int index_list(const Settings& settings, const IndexFlags& flags);
-/// Builds an index while the indexer writes, or builds it again after an interrupted build. An
-/// index that exists is left unchanged.
-int index_add(const Settings& settings, const IndexFlags& flags);
-int index_remove(const Settings& settings, const IndexFlags& flags);
 
 }  // namespace skua::cli

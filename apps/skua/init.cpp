@@ -1,28 +1,24 @@
-#include "init.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "account_choice.hpp"
+#include "accounts.hpp"
 #include "backfill_request.hpp"
 #include "commands.hpp"
-#include "consumers.hpp"
-#include "doctor.hpp"
 #include "feed/consumers/consumer_table.hpp"
-#include "filter.hpp"
-#include "init_database.hpp"
 #include "init_file.hpp"
-#include "init_questions.hpp"
+#include "init_plan.hpp"
 #include "invocation.hpp"
-#include "retention.hpp"
+#include "settings.hpp"
 #include "store/connection_string.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -30,14 +26,93 @@
 namespace skua::cli {
 namespace {
 
+/// The database that every server has.
+constexpr const char* kMaintenance = "postgres";
+
+std::string identifier(const std::string& name) {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+/// The commands of docs/install.md for what may be missing. `role_exists`: the role of the URL
+/// could connect to the server.
+std::string superuser_commands(const store::ConnectionNames& names, bool role_exists) {
+  const std::string prefix = "\n  runuser -u postgres -- ";
+  std::string text =
+      prefix + "createuser --no-login skua_reader" + prefix + "createuser --no-login skua_writer";
+  if (!role_exists) {
+    text += fmt::format("{}createuser {}{}", prefix, names.has_password ? "--pwprompt " : "",
+                        names.user);
+  }
+  return text + fmt::format("{}createdb --owner={} --encoding=UTF8 --template=template0 {}", prefix,
+                            names.user, names.database);
+}
+
+bool has_database(store::Session& session, const std::string& name) {
+  store::Params params;
+  params.text(name);
+  return session
+      .execute({"init_database", "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)"},
+               params)
+      .boolean(0, 0);
+}
+
+bool may_create(store::Session& session) {
+  return session.run("SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
+      .boolean(0, 0);
+}
+
+/// Null: the server cannot be reached, or refuses the role there; `reason` says why.
+std::unique_ptr<store::Session> maintenance_session(const std::string& url, std::string& reason) {
+  try {
+    return std::make_unique<store::Session>(store::with_database(url, kMaintenance),
+                                            store::process_name("skua init"));
+  } catch (const store::SqlError& error) {
+    reason = error.what();
+    return nullptr;
+  }
+}
+
+/// Makes the database of a URL exist: creates it if it is missing and the role of the URL may do
+/// so. Otherwise throws std::runtime_error with the reason and the commands for a superuser. Prints
+/// what it has created.
+void create_missing_database(const std::string& url) {
+  const store::ConnectionNames names = store::connection_names(url);
+  std::string reason;
+  const auto server = maintenance_session(url, reason);
+  if (server && !has_database(*server, names.database)) {
+    if (!may_create(*server)) {
+      throw std::runtime_error(
+          fmt::format("there is no database {}, and the role {} may not create it. A superuser of "
+                      "PostgreSQL can, with these commands, which report what exists already:{}",
+                      names.database, names.user, superuser_commands(names, true)));
+    }
+    server->run(fmt::format("CREATE DATABASE {} ENCODING 'UTF8' TEMPLATE template0",
+                            identifier(names.database)));
+    fmt::print("created the database {}\n", names.database);
+  }
+  try {
+    const store::Session session(url, store::process_name("skua init"));
+  } catch (const store::SqlError& error) {
+    throw std::runtime_error(
+        fmt::format("the database cannot be used: {}\nIf the server runs and the role or the "
+                    "database is missing, a superuser of PostgreSQL creates them, with these "
+                    "commands, which report what exists already:{}",
+                    error.what(), superuser_commands(names, server != nullptr)));
+  }
+}
+
 constexpr const char* kDefaultFile = "skua.toml";
 /// The file of the services of the Debian package.
 constexpr const char* kServiceFile = "/etc/skua/skua.toml";
 
-std::filesystem::path file_of(const Settings& settings, const InitFlags& flags) {
-  if (flags.config) return *flags.config;
-  return settings.file().empty() ? kDefaultFile : settings.file();
-}
+const Option<bool> kYes({.name = "--yes", .meaning = "Ask no questions, also on a terminal"});
+const Option<bool> kForceInit({.name = "--force",
+                               .meaning = "Replace the file if it exists, and keep a copy"});
 
 std::string list_text(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
@@ -57,39 +132,43 @@ std::string plan_text(const InitPlan& plan, const std::filesystem::path& file) {
   return text;
 }
 
-/// The steps in the database, each by the functions of its command. Each may be repeated.
+/// The steps in the database, each by its command. Each may be repeated.
 class DatabaseSteps {
  public:
-  DatabaseSteps(const Settings& settings, const InitPlan& plan, const InitFlags& flags,
-                std::vector<std::string> dids)
-      : settings_(settings), plan_(plan), flags_(flags), dids_(std::move(dids)) {}
+  /// `written`: the file of settings.
+  DatabaseSteps(const InitPlan& plan, const SettingsFile& written, Texts dids)
+      : plan_(plan), written_(written), dids_(std::move(dids)) {}
 
   /// The exit code of the first step that fails.
   int run() {
-    if (const int code = migrate(settings_, {.database = plan_.database}); code != 0) return code;
+    if (const int code = run_command("migrate", {}); code != 0) return code;
     if (const int code = store_filter(); code != 0) return code;
     if (const int code = add_projections(); code != 0) return code;
     for (const auto& [collection, keep] : plan_.retention) {
-      const int code = retention_set(
-          settings_, {.collection = collection, .keep = keep, .database = plan_.database});
+      const int code =
+          run_command("retention set", {{"COLLECTION", {collection}}, {"DURATION", {keep}}});
       if (code != 0) return code;
     }
     queue_backfill();
     return kSuccess;
   }
 
- private:
-  int store_filter() {
-    FilterCommandFlags filter;
-    filter.database = plan_.database;
-    filter.verification = flags_.verification;
-    filter.names.collections = plan_.collections;
-    filter.names.dids = dids_;
-    return filter_change(settings_, filter,
-                         plan_.use == InitUse::Network ? FilterAction::Clear : FilterAction::Set);
+  /// Runs a command with the file that was written.
+  int run_command(const char* command, Invocation::Given given) const {
+    given[kDatabase.name] = {plan_.database};
+    return find_command(command).run(Invocation(std::move(given), written_));
   }
 
-  int add_projections() {
+ private:
+  int store_filter() const {
+    if (plan_.use == InitUse::Network) return run_command("filter clear", {});
+    Invocation::Given names;
+    if (!plan_.collections.empty()) names[kCollections.name] = plan_.collections;
+    if (!dids_.empty()) names[kDids.name] = dids_;
+    return run_command("filter set", std::move(names));
+  }
+
+  int add_projections() const {
     std::vector<std::string> existing;
     {
       store::Session session(plan_.database, store::process_name("skua init"));
@@ -100,35 +179,24 @@ class DatabaseSteps {
     for (const std::string& name : plan_.projections) {
       if (std::find(existing.begin(), existing.end(), name) != existing.end()) continue;
       existing.push_back(name);
-      ConsumersFlags consumer;
-      consumer.name = name;
-      consumer.database = plan_.database;
-      if (const int code = consumers_add(settings_, consumer); code != 0) return code;
+      const int code = run_command("consumers add", {{"NAME", {name}}});
+      if (code != 0) return code;
     }
     return kSuccess;
   }
 
   /// Repositories that were downloaded before are not queued again.
-  void queue_backfill() {
+  void queue_backfill() const {
     BackfillRequest request;
     for (const std::string& did : dids_) request.jobs.emplace_back().did = did;
     store::Session session(plan_.database, store::process_name("skua init"));
     queue_request(session, request, backfill::Again::No);
   }
 
-  const Settings& settings_;
   const InitPlan& plan_;
-  const InitFlags& flags_;
-  const std::vector<std::string> dids_;
+  const SettingsFile& written_;
+  const Texts dids_;
 };
-
-std::vector<std::string> dids_of(const Settings& settings, const InitPlan& plan,
-                                 const InitFlags& flags) {
-  std::size_t problems = 0;
-  auto dids = look_up(account_choice(settings, flags.verification, plan.accounts, {}), problems);
-  if (problems > 0) throw std::runtime_error("nothing was changed: an account is missing");
-  return dids;
-}
 
 std::string next_commands(const InitPlan& plan, const std::filesystem::path& file) {
   const std::string config = " --config " + shell_word(file.string());
@@ -151,21 +219,24 @@ std::string next_commands(const InitPlan& plan, const std::filesystem::path& fil
   return text;
 }
 
-}  // namespace
-
-int init(const Settings& settings, const InitFlags& given) {
-  InitFlags flags = given;
-  const std::filesystem::path file = file_of(settings, flags);
-  if (std::filesystem::exists(file) && !flags.force) {
+/// Asks on a terminal, writes the file of settings, and prepares the database. Returns the exit
+/// code of `skua doctor` at the end. If a step fails, all others before it stay done.
+int init(const Invocation& given) {
+  Invocation invocation = given;
+  const std::filesystem::path file = invocation[kConfig].value_or(kDefaultFile);
+  if (std::filesystem::exists(file) && !invocation[kForceInit]) {
     throw UsageError(fmt::format(
         "{}: the file exists; --force replaces it and keeps a copy, or name another with --config",
         file.string()));
   }
-  const bool asks = !flags.yes && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  const bool asks =
+      !invocation[kYes] && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   Questions questions(std::cin, std::cout);
-  if (asks) complete_by_questions(questions, settings, flags);
-  const InitPlan plan = init_plan(settings, flags);
-  const std::vector<std::string> dids = dids_of(settings, plan, flags);
+  if (asks) complete_by_questions(questions, invocation);
+  const InitPlan plan = init_plan(invocation);
+  std::size_t problems = 0;
+  const Texts dids = look_up(account_choice(invocation, plan.accounts), problems);
+  if (problems > 0) throw std::runtime_error("nothing was changed: an account is missing");
   if (asks) {
     questions.print(plan_text(plan, file));
     if (!questions.confirm("Write the file and prepare the database?")) {
@@ -178,16 +249,26 @@ int init(const Settings& settings, const InitFlags& given) {
                                     store::connection_names(plan.database).has_password);
   fmt::print("wrote {}{}\n", file.string(), copy ? "; the former file is " + copy->string() : "");
   std::fflush(stdout);
-  const Settings written(file.string());
-  if (const int code = DatabaseSteps(written, plan, flags, dids).run(); code != 0) return code;
+  const SettingsFile written(file.string());
+  DatabaseSteps steps(plan, written, dids);
+  if (const int code = steps.run(); code != 0) return code;
   fmt::print("\n");
   std::fflush(stdout);
-  DoctorFlags examination;
-  examination.database = plan.database;
-  examination.verification = flags.verification;
-  const int code = doctor(written, examination);
+  const int code = steps.run_command("doctor", {});
   fmt::print("{}", next_commands(plan, file));
   return code;
+}
+
+}  // namespace
+
+CommandSpecs init_commands() {
+  const OptionUse config{kConfig, {.meaning = "The file to write", .default_text = kDefaultFile}};
+  const OptionUse relay{kRelay, {.default_text = kDefaultRelay}};
+  return {{"init",
+           "Write a file of settings and prepare the database for a first `skua run`",
+           {config, kUse, kInitAccounts, kInitCollections, kDatabase, relay, kProjections,
+            kRetention, kPlc, kCaFile, kAllowPrivateHosts, kDns, kYes, kForceInit},
+           init}};
 }
 
 }  // namespace skua::cli

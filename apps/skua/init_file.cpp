@@ -110,7 +110,7 @@ std::string init_file_text(const InitPlan& plan) {
       use_text(plan));
   for (const auto& [setting, value] : plan.settings) text += "\n" + setting_toml(*setting, value);
   text += "\n# Other settings. To set one, remove the # before its key and change the value.\n";
-  for (const Setting* setting : Setting::all()) {
+  for (const OptionText* setting : all_settings()) {
     const bool is_set = std::any_of(plan.settings.begin(), plan.settings.end(),
                                     [&](const auto& each) { return each.first == setting; });
     if (!is_set) text += "\n" + setting_toml(*setting, std::nullopt);
@@ -122,7 +122,7 @@ std::optional<std::filesystem::path> write_init_file(const std::filesystem::path
                                                      const std::string& text, bool has_password) {
   NewFile made(file);
   made.write(text);
-  const Settings readable(made.name());
+  const SettingsFile readable(made.name());
   struct stat former {};
   const bool is_there = ::stat(file.c_str(), &former) == 0;
   mode_t mode = has_password ? 0600 : 0644;

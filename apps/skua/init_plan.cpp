@@ -1,167 +1,259 @@
 #include "init_plan.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <iterator>
-#include <map>
+#include <array>
+#include <istream>
+#include <ostream>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "addresses.hpp"
 #include "atproto/collection_filter.hpp"
 #include "atproto/syntax.hpp"
 #include "backfill/did_arguments.hpp"
+#include "base/ascii.hpp"
 #include "feed/projections/projection.hpp"
-#include "relay_address.hpp"
-#include "retention.hpp"
-#include "store/connection_string.hpp"
 
 namespace skua::cli {
 namespace {
 
-const std::map<std::string, InitUse>& uses() {
-  static const std::map<std::string, InitUse> all = {{"accounts", InitUse::Accounts},
-                                                     {"collections", InitUse::Collections},
-                                                     {"network", InitUse::Network}};
-  return all;
-}
-
-std::pair<std::string, std::string> retention_rule(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || !atproto::is_nsid(text.substr(0, equals))) {
-    throw UsageError(
-        fmt::format("--retention: '{}' is not COLLECTION=DURATION; an example is "
-                    "app.bsky.feed.like=90d",
-                    text));
+std::string relays_of(const Invocation& invocation) {
+  Texts relays;
+  for (const SettingValue& relay : invocation[kRelay]) {
+    relay_address(relay);
+    relays.push_back(relay.value);
   }
-  retention_time({text.substr(equals + 1), "--retention"});
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return relays.empty() ? kDefaultRelay : fmt::format("{}", fmt::join(relays, " "));
 }
 
-std::optional<std::string> relays_of(const Settings& settings, const InitFlags& flags) {
-  if (!flags.relays.empty()) return fmt::format("{}", fmt::join(flags.relays, " "));
-  const auto found = settings.find(kRelay, std::nullopt);
-  return found ? found->value : std::optional<std::string>();
-}
-
-/// Every setting that has a value, in the order of the declarations.
-std::vector<std::pair<const Setting*, std::string>> file_settings(const InitFlags& flags,
-                                                                  const std::string& database,
-                                                                  const std::string& relays) {
-  std::map<const Setting*, std::optional<std::string>> values = {
-      {&kDatabase, database},
-      {&kRelay, relays},
-      {&kPlc, flags.verification.plc},
-      {&kDns, flags.verification.dns},
-      {&kCaFile, flags.verification.ca_file}};
-  if (flags.verification.allow_private_hosts) values[&kAllowPrivateHosts] = "true";
-  std::vector<std::pair<const Setting*, std::string>> settings;
-  for (const Setting* setting : Setting::all()) {
-    if (const auto found = values.find(setting); found != values.end() && found->second) {
-      settings.emplace_back(setting, *found->second);
+/// The settings of the file, in the order of their declarations.
+std::vector<std::pair<const OptionText*, std::string>> file_settings(const Invocation& invocation,
+                                                                     const std::string& relays) {
+  const std::array<const OptionText*, 4> of_network = {&kPlc, &kDns, &kCaFile, &kAllowPrivateHosts};
+  std::vector<std::pair<const OptionText*, std::string>> settings;
+  for (const OptionText* setting : all_settings()) {
+    if (setting == &kRelay) {
+      settings.emplace_back(setting, relays);
+    } else if (setting == &kDatabase) {
+      settings.emplace_back(setting, invocation.find(kDatabase)->value);
+    } else if (std::find(of_network.begin(), of_network.end(), setting) != of_network.end() &&
+               invocation.is_given(*setting)) {
+      settings.emplace_back(setting, invocation.find(*setting)->value);
     }
   }
   return settings;
 }
 
 /// An entry that the use does not have would be ignored.
-void check_against_use(InitUse use, const InitFlags& flags) {
-  if (use == InitUse::Network && !(flags.accounts.empty() && flags.collections.empty())) {
+void check_against_use(const InitPlan& plan) {
+  if (plan.use == InitUse::Network && !(plan.accounts.empty() && plan.collections.empty())) {
     throw UsageError("--use network stores everything: leave out --account and --collection");
   }
-  if (use == InitUse::Collections && !flags.accounts.empty()) {
+  if (plan.use == InitUse::Collections && !plan.accounts.empty()) {
     throw UsageError("--use collections stores all accounts: leave out --account");
   }
 }
 
 }  // namespace
 
-void check_use(const std::string& use) {
-  if (!uses().contains(use)) {
-    throw UsageError(fmt::format("--use: '{}' is not one of accounts, collections, network", use));
+InitUse read_use(const SettingValue& given) {
+  return one_of<InitUse>({{"accounts", InitUse::Accounts},
+                          {"collections", InitUse::Collections},
+                          {"network", InitUse::Network}})(given);
+}
+
+std::string read_account(const SettingValue& given) {
+  const std::array accounts = {given.value};
+  auto named = backfill::read_account_arguments(accounts);
+  if (named.problem_count > 0) {
+    throw UsageError(fmt::format("{}: {}", given.origin, named.problems.front()));
   }
+  return named.names.front();
 }
 
-void check_accounts(const std::vector<std::string>& accounts) {
-  const auto named = backfill::read_account_arguments(accounts);
-  if (named.problem_count > 0) throw UsageError("--account: " + named.problems.front());
+std::string read_collection_pattern(const SettingValue& given) {
+  if (!atproto::is_collection_pattern(given.value)) {
+    throw UsageError(
+        fmt::format("{}: '{}' is neither a collection nor a prefix; examples are "
+                    "app.bsky.feed.post and app.bsky.graph.*",
+                    given.origin, given.value));
+  }
+  return given.value;
 }
 
-void check_collections(const std::vector<std::string>& collections) {
-  for (const std::string& name : collections) {
-    if (!atproto::is_collection_pattern(name)) {
-      throw UsageError(
-          fmt::format("--collection: '{}' is neither a collection nor a prefix; examples are "
-                      "app.bsky.feed.post and app.bsky.graph.*",
-                      name));
+std::string read_projection(const SettingValue& given) {
+  if (feed::find_projection(given.value) != nullptr) return given.value;
+  std::vector<std::string> names;
+  for (const feed::Projection* each : feed::projections()) names.emplace_back(each->name);
+  refuse_word(given, names);
+}
+
+std::pair<std::string, std::string> read_retention(const SettingValue& given) {
+  const std::size_t equals = given.value.find('=');
+  if (equals == std::string::npos || !atproto::is_nsid(given.value.substr(0, equals))) {
+    throw UsageError(
+        fmt::format("{}: '{}' is not COLLECTION=DURATION; an example is app.bsky.feed.like=90d",
+                    given.origin, given.value));
+  }
+  const std::string keep = given.value.substr(equals + 1);
+  retention_time({keep, given.origin});
+  return {given.value.substr(0, equals), keep};
+}
+
+std::optional<InitUse> use_of(const Invocation& invocation) {
+  if (const auto use = invocation[kUse]) return use;
+  if (invocation.is_given(kInitAccounts)) return InitUse::Accounts;
+  if (invocation.is_given(kInitCollections)) return InitUse::Collections;
+  return std::nullopt;
+}
+
+std::vector<std::string> missing_options(const Invocation& invocation) {
+  std::vector<std::string> missing;
+  const auto require = [&](const OptionText& option) {
+    if (!invocation.has(option)) missing.push_back(option.name + " " + option.type);
+  };
+  const auto use = use_of(invocation);
+  if (!use) require(kUse);
+  if (use == InitUse::Accounts) require(kInitAccounts);
+  if (use == InitUse::Collections) require(kInitCollections);
+  require(kDatabase);
+  return missing;
+}
+
+InitPlan init_plan(const Invocation& invocation) {
+  InitPlan plan;
+  plan.accounts = invocation[kInitAccounts];
+  plan.collections = invocation[kInitCollections];
+  plan.projections = invocation[kProjections];
+  plan.retention = invocation[kRetention];
+  if (const auto missing = missing_options(invocation); !missing.empty()) {
+    throw UsageError(fmt::format("needed: {}", fmt::join(missing, ", ")));
+  }
+  plan.use = *use_of(invocation);
+  check_against_use(plan);
+  plan.database = *invocation[kDatabase];
+  plan.settings = file_settings(invocation, relays_of(invocation));
+  return plan;
+}
+
+namespace {
+
+constexpr const char* kUses =
+    "What is stored?\n"
+    "  accounts     some accounts, with their history\n"
+    "  collections  some collections of all accounts, from now on\n"
+    "  network      everything, from now on\n";
+
+std::vector<std::string> words_of(std::string line) {
+  std::replace(line.begin(), line.end(), ',', ' ');
+  std::istringstream in(line);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+std::string projections_text() {
+  std::string text = "Projections are tables that are computed from the records:\n";
+  for (const feed::Projection* each : feed::projections()) {
+    text += fmt::format("  {:<14} {}\n", each->name, each->help);
+  }
+  return text;
+}
+
+/// Asks for the value of an option, until it is well-formed.
+template <class T>
+void ask_for(Questions& questions, Invocation& invocation, const Option<T>& option,
+             const std::string& question, const std::string& otherwise = "") {
+  const std::string answer = questions.ask(question, otherwise, [&](const std::string& line) {
+    option.read({line, option.name});
+  });
+  invocation.give(option, {answer});
+}
+
+/// The same for a list. `example`: of an answer, if one is needed.
+template <class T>
+void ask_for_list(Questions& questions, Invocation& invocation, const Option<T>& option,
+                  const std::string& question, const std::string& otherwise = "",
+                  const char* example = nullptr) {
+  const auto check = [&](const std::vector<std::string>& words) {
+    if (words.empty() && example != nullptr) {
+      throw UsageError(fmt::format("an answer is needed, such as {}", example));
+    }
+    for (const std::string& word : words) option.read({word, option.name});
+  };
+  invocation.give(option, questions.ask_words(question, otherwise, check));
+}
+
+}  // namespace
+
+std::string Questions::ask(const std::string& question, const std::string& otherwise,
+                           const std::function<void(const std::string&)>& check) {
+  for (;;) {
+    print(otherwise.empty() ? question + ": " : fmt::format("{} [{}]: ", question, otherwise));
+    std::string line;
+    if (!std::getline(in_, line)) throw std::runtime_error("no answer: nothing was changed");
+    std::string answer(trimmed(line));
+    if (answer.empty()) answer = otherwise;
+    try {
+      check(answer);
+      return answer;
+    } catch (const UsageError& error) {
+      print(fmt::format("  {}\n", error.what()));
     }
   }
 }
 
-void check_projections(const std::vector<std::string>& projections) {
-  for (const std::string& name : projections) {
-    if (feed::find_projection(name) != nullptr) continue;
-    std::vector<std::string_view> names;
-    for (const feed::Projection* each : feed::projections()) names.push_back(each->name);
-    throw UsageError(
-        fmt::format("--projection: '{}' is not one of {}", name, fmt::join(names, ", ")));
+std::vector<std::string> Questions::ask_words(
+    const std::string& question, const std::string& otherwise,
+    const std::function<void(const std::vector<std::string>&)>& check) {
+  return words_of(
+      ask(question, otherwise, [&](const std::string& line) { check(words_of(line)); }));
+}
+
+bool Questions::confirm(const std::string& question) {
+  const std::string answer = ask(question + " [Y/n]", "", [](const std::string&) {});
+  return answer.empty() || ascii_lower(answer.front()) != 'n';
+}
+
+void Questions::print(const std::string& text) {
+  out_ << text << std::flush;
+}
+
+void complete_by_questions(Questions& questions, Invocation& invocation) {
+  if (!use_of(invocation)) {
+    questions.print(kUses);
+    ask_for(questions, invocation, kUse, "Use", "accounts");
   }
-}
-
-void check_retention(const std::vector<std::string>& retention) {
-  for (const std::string& text : retention) retention_rule(text);
-}
-
-void check_relays(const std::vector<std::string>& relays) {
-  for (const std::string& relay : relays) relay_address({relay, kRelay.flag});
-}
-
-void check_database_url(const std::string& url) {
-  if (const auto problem = store::connection_string_problem(url)) {
-    throw UsageError(fmt::format("{}: '{}': {}; expected postgresql://USER@HOST:PORT/DATABASE",
-                                 kDatabase.flag, store::without_password(url), *problem));
+  const InitUse use = *use_of(invocation);
+  if (use == InitUse::Accounts && !invocation.is_given(kInitAccounts)) {
+    ask_for_list(questions, invocation, kInitAccounts, "Accounts (handles or DIDs)", "",
+                 "bsky.app");
   }
-}
-
-std::optional<std::string> use_of(const InitFlags& flags) {
-  if (flags.use) return flags.use;
-  if (!flags.accounts.empty()) return "accounts";
-  if (!flags.collections.empty()) return "collections";
-  return std::nullopt;
-}
-
-std::vector<std::string> missing_flags(const Settings& settings, const InitFlags& flags) {
-  std::vector<std::string> missing;
-  const auto use = use_of(flags);
-  if (!use) missing.emplace_back("--use accounts|collections|network");
-  if (use == "accounts" && flags.accounts.empty()) missing.emplace_back("--account WHO");
-  if (use == "collections" && flags.collections.empty()) missing.emplace_back("--collection NSID");
-  if (!settings.find(kDatabase, flags.database)) missing.emplace_back("--database URL");
-  return missing;
-}
-
-InitPlan init_plan(const Settings& settings, const InitFlags& flags) {
-  if (flags.use) check_use(*flags.use);
-  check_accounts(flags.accounts);
-  check_collections(flags.collections);
-  check_projections(flags.projections);
-  check_retention(flags.retention);
-  if (const auto missing = missing_flags(settings, flags); !missing.empty()) {
-    throw UsageError(fmt::format("needed: {}", fmt::join(missing, ", ")));
+  if (use == InitUse::Collections && !invocation.is_given(kInitCollections)) {
+    ask_for_list(questions, invocation, kInitCollections, "Collections", "",
+                 "app.bsky.feed.post or app.bsky.graph.*");
   }
-  InitPlan plan;
-  plan.use = uses().at(*use_of(flags));
-  check_against_use(plan.use, flags);
-  plan.accounts = backfill::read_account_arguments(flags.accounts).names;
-  plan.collections = flags.collections;
-  plan.projections = flags.projections;
-  std::transform(flags.retention.begin(), flags.retention.end(), std::back_inserter(plan.retention),
-                 retention_rule);
-  plan.database = settings.find(kDatabase, flags.database)->value;
-  check_database_url(plan.database);
-  for (const Found& relay : relays(settings, flags.relays)) relay_address(relay);
-  plan.settings =
-      file_settings(flags, plan.database, relays_of(settings, flags).value_or(kDefaultRelay));
-  return plan;
+  if (!invocation.has(kDatabase)) {
+    ask_for(questions, invocation, kDatabase, "Database", "postgresql:///skua");
+  }
+  if (!invocation.has(kRelay)) {
+    invocation.give(kRelay, questions.ask_words("Relay", kDefaultRelay, [](const auto& words) {
+      for (const std::string& word : words) relay_address({word, kRelay.name});
+    }));
+  }
+  if (!invocation.is_given(kProjections)) {
+    questions.print(projections_text());
+    ask_for_list(questions, invocation, kProjections, "Projections, or nothing");
+  }
+  if (!invocation.is_given(kRetention)) {
+    ask_for_list(
+        questions, invocation, kRetention,
+        "Collections whose old records are removed, such as app.bsky.feed.like=90d, or nothing");
+  }
 }
 
 }  // namespace skua::cli

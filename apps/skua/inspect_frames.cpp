@@ -1,21 +1,95 @@
-#include "inspect_frames.hpp"
-
 #include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
+#include "accounts/account_source.hpp"
 #include "base/count_text.hpp"
-#include "commit_judge.hpp"
+#include "commands.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/jetstream_json.hpp"
-#include "input_file.hpp"
+#include "ingest/commit_processor.hpp"
+#include "option.hpp"
+#include "settings.hpp"
 #include "transport/capture.hpp"
+#include "verify/errc.hpp"
 
 namespace skua::cli {
 namespace {
+
+using ingest::CommitProcessor;
+
+/// Verifies the messages of a capture one after another, as `skua run` does, with the keys of a
+/// file of DID documents. The clock shows the time of each message. It counts the results. One
+/// thread.
+class CommitJudge {
+ public:
+  /// Throws std::runtime_error when the file cannot be used.
+  explicit CommitJudge(const std::filesystem::path& did_docs) : accounts_(did_docs) {}
+
+  struct Judgement {
+    /// The reason why the message is dropped; empty: it is verified. Static text.
+    std::string_view reason;
+    bool is_refused = false;
+  };
+
+  /// Judges a #commit or #sync. Of an #account message it takes the hosting status.
+  Judgement judge(event::DecodedFrame& message) {
+    const CommitProcessor::Outcome outcome = process(message);
+    if (message.type == event::MessageType::Account) return {};
+    Judgement judgement;
+    if (const auto* dropped = std::get_if<CommitProcessor::Drop>(&outcome)) {
+      judgement = {verify::name_of(dropped->reason), verify::is_refusal(dropped->reason)};
+    } else if (const auto* accepted = std::get_if<CommitProcessor::Accept>(&outcome)) {
+      if (accepted->continuity == verify::Continuity::Broken) ++broken_;
+    }
+    ++totals_[judgement.reason];
+    return judgement;
+  }
+
+  /// The number of commits by reason; the empty reason: verified.
+  const std::map<std::string_view, std::uint64_t>& totals() const { return totals_; }
+  /// Verified, but the capture lacks an earlier message of the repository.
+  std::uint64_t broken() const { return broken_; }
+  const std::string& problem() const { return accounts_.problem(); }
+
+ private:
+  CommitProcessor::Outcome process(event::DecodedFrame& message) {
+    using What = CommitProcessor::Ask::What;
+    const Timestamp now = message.time;
+    ingest::Answers answers;
+    while (true) {
+      CommitProcessor::Outcome outcome = processor_.process(message, answers, false, now);
+      const auto* question = std::get_if<CommitProcessor::Ask>(&outcome);
+      if (question == nullptr) return outcome;
+      if (question->what == What::Repository) {
+        store::RepositoryRow unknown;
+        unknown.did = message.did;
+        processor_.set_repository(unknown);
+      }
+      // The other question is for the identity: without hosts the processor asks nothing else.
+      accounts_.identity(message.did, question->freshness,
+                         [&](const Result<identity::Account>& account) {
+                           processor_.set_identity(message.did, account, question->freshness, now);
+                           if (account) answers.document_handle = account->handle;
+                         });
+      answers.has_fresh_identity = question->what == What::Identity;
+    }
+  }
+
+  accounts::DocumentAccounts accounts_;
+  CommitProcessor processor_{{.has_hosts = false}};
+  std::map<std::string_view, std::uint64_t> totals_;
+  std::uint64_t broken_ = 0;
+};
 
 class FramePrinter {
  public:
@@ -142,11 +216,16 @@ class FramePrinter {
   std::uint64_t bad_ = 0;
 };
 
-}  // namespace
-
-int inspect_frames(const std::filesystem::path& file,
-                   const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
-                   std::ostream& err) {
+/// `skua inspect frames`: prints each op, account and identity event of a capture to `out` as a
+/// JSON line in the format of Jetstream v1; ops in the order of their commit. Invalid input (a
+/// frame, an op, a truncated end) is reported on `err`, and reading continues; totals follow at the
+/// end. Returns the exit code: 1 if anything was invalid.
+///
+/// With `did_docs`, a file of DID documents, each line of a commit says `"verified":true`, or
+/// `false` with the reason. The totals are by reason, and a rejected commit counts as invalid. An
+/// outdated commit (an inactive account, a revision that occurred before) does not.
+int inspect_frames(const std::filesystem::path& file, const OptionalText& did_docs,
+                   std::ostream& out, std::ostream& err) {
   cli::require_file("FILE", file);
   if (did_docs) cli::require_file("--did-docs", *did_docs);
   try {
@@ -169,6 +248,18 @@ int inspect_frames(const std::filesystem::path& file,
     err << error.what() << '\n';
     return 1;
   }
+}
+
+}  // namespace
+
+CommandSpecs inspect_commands() {
+  return {{"inspect", "Print the content of a capture or a repository"},
+          {"inspect frames",
+           "Print a JSON line for each operation, account and identity event of a capture",
+           {required(kFile, "A capture"), kDidDocs},
+           [](const Invocation& invocation) {
+             return inspect_frames(invocation[kFile], invocation[kDidDocs], std::cout, std::cerr);
+           }}};
 }
 
 }  // namespace skua::cli

@@ -1,7 +1,7 @@
-#include "inspect_repo.hpp"
-
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -16,12 +16,14 @@
 #include "base/bytes.hpp"
 #include "base/count_text.hpp"
 #include "base/utf8.hpp"
+#include "commands.hpp"
 #include "identity/document_file.hpp"
-#include "input_file.hpp"
+#include "option.hpp"
 #include "records/json_text.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/mst_reader.hpp"
 #include "repo/repository.hpp"
+#include "settings.hpp"
 
 namespace skua::cli {
 namespace {
@@ -136,11 +138,13 @@ bool check_signature(const repo::Commit& commit, const std::filesystem::path& di
   }
 }
 
-}  // namespace
-
-int inspect_repo(const std::filesystem::path& file, bool json,
-                 const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
-                 std::ostream& err) {
+/// `skua inspect repo`: lists the records of a repository's CAR on `out` in key order, as lines
+/// `path<TAB>cid`, or with `json` as lines with one JSON object: path, cid, record. Totals, and the
+/// missing parts of a partial repository, go to `err`. Returns the exit code: 1 if anything was
+/// missing or invalid. With `did_docs`, a file of DID documents, it checks the commit's signature
+/// and reports on `err`; a signature with another key counts as invalid.
+int inspect_repo(const std::filesystem::path& file, bool json, const OptionalText& did_docs,
+                 std::ostream& out, std::ostream& err) {
   cli::require_file("FILE", file);
   if (did_docs) cli::require_file("--did-docs", *did_docs);
   const auto bytes = read_whole(file, err);
@@ -172,6 +176,19 @@ int inspect_repo(const std::filesystem::path& file, bool json,
   const bool verified = !did_docs || check_signature(commit, *did_docs, err);
   const bool whole = walk->missing_nodes + printer.missing() + printer.bad() == 0;
   return whole && verified ? 0 : 1;
+}
+
+}  // namespace
+
+CommandSpecs inspect_repo_commands() {
+  return {{"inspect repo",
+           "List the records of a CAR file",
+           {required(kFile, "A CAR file of getRepo"),
+            with_meaning(kJson, "Print a JSON line for each record, with its content"), kDidDocs},
+           [](const Invocation& invocation) {
+             return inspect_repo(invocation[kFile], invocation[kJson], invocation[kDidDocs],
+                                 std::cout, std::cerr);
+           }}};
 }
 
 }  // namespace skua::cli

@@ -1,21 +1,25 @@
-#include "lexicon.hpp"
-
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/database.hpp"
 #include "base/count_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
-#include "input_file.hpp"
+#include "database.hpp"
 #include "lexicon/lexicon_error.hpp"
 #include "lexicon_store/lexicon_table.hpp"
 #include "lexicon_store/property_index.hpp"
-#include "store/process_name.hpp"
+#include "option.hpp"
+#include "recheck/recheck.hpp"
+#include "settings.hpp"
+#include "stop_signal.hpp"
+#include "store/server_clock.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
@@ -27,11 +31,14 @@ using lexicon_store::LexiconChange;
 using lexicon_store::PropertyIndexes;
 using lexicon_store::StoredLexicon;
 
-store::Session lexicon_session(const Settings& settings, const LexiconFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
-  app::check_database(url);
-  return {url, store::process_name("skua lexicon")};
-}
+const Option<Texts> kDocuments({.name = "FILE",
+                                .meaning = "A lexicon document as JSON, at most 1 MB"});
+const Option<Texts> kIndexed(
+    {.name = "--index",
+     .type = "FIELD",
+     .meaning = "A property of the record: build an index of it while the indexer writes"});
+const Option<std::string> kNsid({.name = "NSID",
+                                 .meaning = "The id of a document, such as com.example.note"});
 
 /// A byte more than the limit, so that a longer file is refused.
 std::string file_text(const std::string& file) {
@@ -105,14 +112,13 @@ std::string change_text(const LexiconChange& change) {
                      lexicon.view_name, counted(lexicon.columns.size(), "property"));
 }
 
-}  // namespace
-
-int lexicon_add(const Settings& settings, const LexiconFlags& flags) {
+int lexicon_add(const Invocation& invocation) {
+  const std::vector<std::string> properties = invocation[kIndexed];
   std::vector<Document> documents;
-  for (const std::string& file : flags.files) documents.push_back(document_of(file));
+  for (const std::string& file : invocation[kDocuments]) documents.push_back(document_of(file));
   const std::string indexed =
-      flags.indexes.empty() ? "" : indexed_document(documents, flags.indexes).nsid;
-  store::Session session = lexicon_session(settings, flags);
+      properties.empty() ? "" : indexed_document(documents, properties).nsid;
+  store::Session session = open_database(invocation, "skua lexicon");
   std::vector<LexiconChange> changes;
   try {
     changes = lexicon_store::add_lexicons(session, documents);
@@ -127,14 +133,14 @@ int lexicon_add(const Settings& settings, const LexiconFlags& flags) {
   drop_old_indexes(session, changes);
   for (const LexiconChange& change : changes) {
     if (change.lexicon.document.nsid == indexed) {
-      build_indexes(session, change.lexicon, flags.indexes);
+      build_indexes(session, change.lexicon, properties);
     }
   }
   return kSuccess;
 }
 
-int lexicon_list(const Settings& settings, const LexiconFlags& flags) {
-  store::Session session = lexicon_session(settings, flags);
+int lexicon_list(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua lexicon");
   const auto lexicons = lexicon_store::read_lexicons(session);
   if (lexicons.empty()) {
     fmt::print("no lexicons were added\n");
@@ -152,34 +158,110 @@ int lexicon_list(const Settings& settings, const LexiconFlags& flags) {
   return kSuccess;
 }
 
-int lexicon_show(const Settings& settings, const LexiconFlags& flags) {
-  store::Session session = lexicon_session(settings, flags);
+int lexicon_show(const Invocation& invocation) {
+  const std::string nsid = invocation[kNsid];
+  store::Session session = open_database(invocation, "skua lexicon");
   for (const StoredLexicon& lexicon : lexicon_store::read_lexicons(session)) {
-    if (lexicon.document.nsid != flags.nsid) continue;
+    if (lexicon.document.nsid != nsid) continue;
     fmt::print("{}\n", nlohmann::json::parse(lexicon.document.json).dump(2));
     return kSuccess;
   }
   throw UsageError(
-      fmt::format("the lexicon '{}' was not added; `skua lexicon list` lists them", flags.nsid));
+      fmt::format("the lexicon '{}' was not added; `skua lexicon list` lists them", nsid));
 }
 
-int lexicon_remove(const Settings& settings, const LexiconFlags& flags) {
-  store::Session session = lexicon_session(settings, flags);
+int lexicon_remove(const Invocation& invocation) {
+  const std::string nsid = invocation[kNsid];
+  store::Session session = open_database(invocation, "skua lexicon");
   std::optional<StoredLexicon> removed;
   try {
-    removed = lexicon_store::remove_lexicon(session, flags.nsid);
+    removed = lexicon_store::remove_lexicon(session, nsid);
   } catch (const lexicon::LexiconError& error) {
-    throw UsageError(fmt::format("another lexicon needs {}: {}", flags.nsid, error.what()));
+    throw UsageError(fmt::format("another lexicon needs {}: {}", nsid, error.what()));
   }
   session.limit_lock_waits(std::chrono::milliseconds(0));
   if (!removed) {
-    fmt::print("{}: was not added\n", flags.nsid);
+    fmt::print("{}: was not added\n", nsid);
     return kSuccess;
   }
   std::size_t dropped = 0;
-  if (!removed->view_name.empty()) dropped = PropertyIndexes(session, flags.nsid).keep_only({});
-  fmt::print("{}: removed, with {}\n", flags.nsid, counted(dropped, "index"));
+  if (!removed->view_name.empty()) dropped = PropertyIndexes(session, nsid).keep_only({});
+  fmt::print("{}: removed, with {}\n", nsid, counted(dropped, "index"));
   return kSuccess;
+}
+
+/// The present lexicons, as soon as all processes apply them. False: stopped.
+bool wait_for_lexicons(StopSignal& stop, store::Session& session, recheck::Lexicons& lexicons) {
+  for (;;) {
+    lexicons = recheck::present_lexicons(session);
+    if (lexicons.is_settled) return true;
+    if (stop.wait_for(std::chrono::milliseconds(200))) return false;
+  }
+}
+
+/// False: stopped.
+bool check_table(StopSignal& stop, const recheck::RecheckServices& services,
+                 const writer::TableWriter& table, const recheck::Lexicons& lexicons) {
+  const auto checked = services.metrics.checked.value();
+  const auto changed = services.metrics.changed.value();
+  while (!recheck::recheck_step(services, table, lexicons).is_end) {
+    if (stop.wait_for(std::chrono::milliseconds(0))) return false;
+  }
+  fmt::print("{}: {} checked, {} changed\n", table.name(),
+             counted(services.metrics.checked.value() - checked, "row"),
+             services.metrics.changed.value() - changed);
+  return true;
+}
+
+int lexicon_check(const Invocation& invocation) {
+  StopSignal stop;
+  store::Session session = open_database(invocation, "skua lexicon");
+  if (!can_use_indexes(session, "lexicon check")) return kFailure;
+  store::ServerClock clock(system_clock());
+  clock.compare(session);
+  const auto ids = std::make_unique<resolve::SharedIds>();
+  recheck::RecheckMetrics metrics;
+  const recheck::RecheckServices services{session, *ids, clock, metrics};
+  recheck::Lexicons lexicons;
+  bool is_complete = wait_for_lexicons(stop, session, lexicons);
+  if (!lexicons.added->fault.empty()) {
+    command_line::print_stderr("skua lexicon check: the added lexicons cannot be used: {}\n",
+                               lexicons.added->fault);
+    return kFailure;
+  }
+  const auto tables = recheck::due_tables(session, lexicons);
+  for (const writer::TableWriter* table : tables) {
+    is_complete = is_complete && check_table(stop, services, *table, lexicons);
+  }
+  if (!is_complete) {
+    command_line::print_stderr("stopped; `skua lexicon check` continues\n");
+    return kFailure;
+  }
+  if (tables.empty()) fmt::print("all records were checked against the present lexicons\n");
+  return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs lexicon_commands() {
+  return {{"lexicon", "Add lexicons with views of their records"},
+          {"lexicon add",
+           "Store lexicon documents and create views of their records",
+           {kDatabase, required(kDocuments), kIndexed},
+           lexicon_add},
+          {"lexicon list",
+           "List the lexicons that were added, their views and indexes",
+           {kDatabase},
+           lexicon_list},
+          {"lexicon show", "Print a lexicon document", {kDatabase, required(kNsid)}, lexicon_show},
+          {"lexicon remove",
+           "Remove a lexicon with its view and indexes",
+           {kDatabase, required(kNsid)},
+           lexicon_remove},
+          {"lexicon check",
+           "Check the stored records against the present lexicons now",
+           {kDatabase},
+           lexicon_check}};
 }
 
 }  // namespace skua::cli

@@ -5,13 +5,17 @@
 
 #include "base/count_text.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
+#include "settings.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
+
+const Option<bool> kVerbose({.name = "--verbose",
+                              .meaning = "Print each applied file on a line of its own"});
 
 /// The changes in one line.
 std::string summary(const store::SchemaChanges& applied) {
@@ -29,13 +33,11 @@ std::string summary(const store::SchemaChanges& applied) {
                      counted(names.size(), "migration"), fmt::join(names, ", "));
 }
 
-}  // namespace
-
-int migrate(const Settings& settings, const MigrateFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
+int migrate(const Invocation& invocation) {
+  const std::string url = require_database(invocation);
   store::Session session(url, store::process_name("skua migrate"));
   const store::SchemaChanges applied = store::migrate(session, store::schema());
-  if (flags.verbose) {
+  if (invocation[kVerbose]) {
     if (applied.is_new) {
       for (const auto& file : store::schema().tables) fmt::print("applied {}\n", file.name);
     }
@@ -44,6 +46,12 @@ int migrate(const Settings& settings, const MigrateFlags& flags) {
   }
   fmt::print("{}\n", summary(applied));
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs migrate_commands() {
+  return {{"migrate", "Bring the database's schema up to date", {kDatabase, kVerbose}, migrate}};
 }
 
 }  // namespace skua::cli

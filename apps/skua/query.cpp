@@ -1,26 +1,28 @@
-#include "query.hpp"
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/database.hpp"
 #include "base/number_text.hpp"
+#include "command_line/display_text.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
 #include "progress.hpp"
 #include "query_arguments.hpp"
+#include "query_list.hpp"
 #include "query_note.hpp"
-#include "query_statement.hpp"
 #include "result_text.hpp"
-#include "store/process_name.hpp"
+#include "settings.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
@@ -29,14 +31,44 @@ namespace {
 /// A function of the database computes with twice the limit in an int4.
 constexpr std::int64_t kMostLimit = 1'000'000'000;
 
-std::optional<std::int64_t> chosen_limit(const NamedQuery& query, const QueryFlags& flags) {
-  if (!flags.limit) return query.limit;
-  if (*flags.limit == "all") return std::nullopt;
-  try {
-    return whole_number({*flags.limit, "--limit"}, 1, kMostLimit);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}, and not `all`", error.what()));
+/// No number: all rows.
+struct RowLimit {
+  std::optional<std::int64_t> rows;
+};
+
+const Option<std::optional<RowLimit>> kQueryLimit({.name = "--limit",
+                                                   .type = "all|NUMBER",
+                                                   .meaning = "The maximum number of rows",
+                                                   .default_text = "the one of the query"},
+                                                  [](const SettingValue& given) -> RowLimit {
+                                                    if (given.value == "all") return {};
+                                                    try {
+                                                      return {whole_number(given, 1, kMostLimit)};
+                                                    } catch (const UsageError& error) {
+                                                      throw UsageError(fmt::format(
+                                                          "{}, and not `all`", error.what()));
+                                                    }
+                                                  });
+const Option<bool> kWide({.name = "--wide", .meaning = "Print all columns and whole texts"});
+const Option<bool> kCsv({.name = "--csv", .meaning = "Print CSV with a header"});
+const Option<bool> kSql(
+    {.name = "--sql", .meaning = "Print the statement, which psql can run, instead of running it"});
+
+/// The option for an argument of queries. It lives until the end of the process.
+const Option<std::string>& argument_option(const std::string& name) {
+  static std::map<std::string, Option<std::string>> all;
+  return all
+      .try_emplace(name, OptionText{.name = shown_name(name),
+                                    .meaning = argument_help(query_argument(name))})
+      .first->second;
+}
+
+std::vector<std::string> texts_of(const Invocation& invocation, const NamedQuery& query) {
+  std::vector<std::string> texts;
+  for (const std::string& name : query.arguments) {
+    texts.push_back(invocation[argument_option(name)]);
   }
+  return texts;
 }
 
 /// One run of a query.
@@ -121,7 +153,7 @@ QueryNote more_rows(std::int64_t limit) {
 }
 
 void print_table(const QueryResult& result, bool is_wide) {
-  const auto width = is_wide ? std::nullopt : terminal_width();
+  const auto width = is_wide ? std::nullopt : command_line::terminal_width();
   const ResultTable table = result_table(result, width);
   fmt::print("{}", table.text);
   if (table.hidden.empty()) return;
@@ -132,32 +164,30 @@ void print_table(const QueryResult& result, bool is_wide) {
 
 /// Runs a query and prints its rows, and `notes` with those about the rows.
 void print_answer(store::Session& session, const Execution& execution,
-                  std::optional<std::int64_t> limit, const QueryFlags& flags,
+                  std::optional<std::int64_t> limit, const Invocation& invocation,
                   std::vector<QueryNote>& notes) {
   // The plans of reports: a session of the indexer only uses indexes.
   session.run("RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin");
   const store::Transaction transaction(session);
   session.run("SET TRANSACTION READ ONLY");
-  const store::Rows rows = rows_of(session, execution, flags.json);
-  append(notes, missing_records(session, execution.query, flags.database));
+  const store::Rows rows = rows_of(session, execution, invocation[kJson]);
+  append(notes, missing_records(session, execution.query, invocation));
   const bool has_more = limit && rows.size() > static_cast<std::size_t>(*limit);
   const std::size_t count = has_more ? static_cast<std::size_t>(*limit) : rows.size();
   if (has_more) notes.push_back(more_rows(*limit));
-  if (flags.json) {
+  if (invocation[kJson]) {
     fmt::print("{}", json_text(rows, count, has_more, notes));
     return;
   }
   const QueryResult result{rows, count, time_columns(session, execution, rows)};
-  if (flags.csv) {
+  if (invocation[kCsv]) {
     fmt::print("{}", result_csv(result));
   } else {
-    print_table(result, flags.wide);
+    print_table(result, invocation[kWide]);
   }
   std::fflush(stdout);
   print_notes(notes);
 }
-
-}  // namespace
 
 std::string usage_of(const NamedQuery& query) {
   std::string text = query.name;
@@ -165,7 +195,7 @@ std::string usage_of(const NamedQuery& query) {
   return text;
 }
 
-int list_queries() {
+int list_queries(const Invocation& /*invocation*/) {
   std::string_view group;
   for (const NamedQuery& query : named_queries()) {
     if (query.group != group) {
@@ -177,30 +207,78 @@ int list_queries() {
   return kSuccess;
 }
 
-int run_query(const Settings& settings, const NamedQuery& query, const QueryFlags& flags) {
-  const auto values = read_arguments(query, flags.arguments);
-  const auto limit = chosen_limit(query, flags);
-  if (flags.sql) {
+int run_query(const Invocation& invocation, const NamedQuery& query) {
+  const auto values = read_arguments(query, texts_of(invocation, query));
+  const auto given = invocation[kQueryLimit];
+  const auto limit = given ? given->rows : query.limit;
+  if (invocation[kSql]) {
     fmt::print("{}", statement_with_values(query, values, limit));
     return kSuccess;
   }
-  const auto timeout = duration(settings.find_or_default(kQueryTimeout, flags.timeout),
-                                std::chrono::seconds(1), std::chrono::hours(24));
-  const std::string url = require_database(settings, flags.database);
-  app::check_database(url);
-  store::Session session(url, store::process_name("skua query"));
+  const auto timeout = invocation[kQueryTimeout];
+  store::Session session = open_database(invocation, "skua query");
   session.run(fmt::format("SET statement_timeout = '{}s'", timeout.count()));
-  auto notes = missing_work(session, flags.database);
-  append(notes, missing_needs(session, query, flags.database));
+  auto notes = missing_work(session, invocation);
+  append(notes, missing_needs(session, query, invocation));
   try {
-    append(notes, missing_subjects(session, query, values, flags.database));
-    print_answer(session, execution_of(query, values, limit), limit, flags, notes);
+    append(notes, missing_subjects(session, query, values, invocation));
+    print_answer(session, execution_of(query, values, limit), limit, invocation, notes);
   } catch (const store::SqlError&) {
     // What is missing may be why the query takes too long.
     print_notes(notes);
     throw;
   }
   return kSuccess;
+}
+
+std::string need_text(const QueryNeed& need) {
+  switch (need.kind) {
+    case QueryNeed::Kind::Projection:
+      return fmt::format("It needs the projection {} (`skua consumers add {}`). Without it, {}.",
+                         need.name, need.name, need.without);
+    case QueryNeed::Kind::Index:
+      return fmt::format("It needs the index {} (`skua index add {}`). Without it, {}.", need.name,
+                         need.name, need.without);
+    case QueryNeed::Kind::Labels:
+      break;
+  }
+  return fmt::format("It needs labels (`skua run --labeler URL`). Without them, {}.", need.without);
+}
+
+/// The help of a query below its arguments.
+std::string help_of_query(const NamedQuery& query) {
+  std::string text;
+  if (!query.description.empty()) text += query.description + "\n\n";
+  for (const QueryNeed& need : query.needs) text += need_text(need) + "\n\n";
+  text += fmt::format("The columns are {}.", fmt::join(columns_of(query.statement), ", "));
+  if (query.limit) text += fmt::format(" At most {} rows, unless --limit is given.", *query.limit);
+  text += " `skua query --help` lists the options.\n\nExample:\n  skua query " + query.name;
+  for (const std::string& argument : query.arguments) {
+    text += fmt::format(" {}", query_argument(argument).example);
+  }
+  return text;
+}
+
+}  // namespace
+
+CommandSpecs query_commands() {
+  CommandSpecs commands = {{"query",
+                            "Answer a question about accounts, posts or the network",
+                            {kDatabase, kQueryTimeout, kQueryLimit, kWide, kCsv, kSql, kJson},
+                            list_queries,
+                            {&kWide, &kCsv, &kSql, &kJson}}};
+  for (const NamedQuery& query : named_queries()) {
+    CommandSpec& command = commands.emplace_back();
+    command.name = "query " + query.name;
+    command.summary = query.title;
+    command.run = [&query](const Invocation& invocation) { return run_query(invocation, query); };
+    command.group = query.group;
+    command.help = help_of_query(query);
+    for (const std::string& name : query.arguments) {
+      command.options.push_back(required(argument_option(name)));
+    }
+  }
+  return commands;
 }
 
 }  // namespace skua::cli

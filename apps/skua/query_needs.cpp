@@ -10,7 +10,6 @@
 #include "base/time.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "index.hpp"
-#include "invocation.hpp"
 #include "query_note.hpp"
 
 namespace skua::cli {
@@ -124,7 +123,7 @@ std::optional<QueryNote> judge_labels(store::Session& session, const QueryNeed& 
 }  // namespace
 
 std::vector<QueryNote> missing_needs(store::Session& session, const NamedQuery& query,
-                                     const DatabaseFlag& database) {
+                                     const Invocation& invocation) {
   std::vector<QueryNote> notes;
   std::optional<std::vector<feed::Consumer>> consumers;
   for (const QueryNeed& need : query.needs) {
@@ -141,7 +140,7 @@ std::vector<QueryNote> missing_needs(store::Session& session, const NamedQuery& 
         note = judge_labels(session, need);
     }
     if (!note) continue;
-    for (std::string& command : note->commands) command = command_to_copy(command, database);
+    for (std::string& command : note->commands) command = invocation.command_to_copy(command);
     notes.push_back(std::move(*note));
   }
   return notes;

@@ -6,15 +6,15 @@
 
 #include <fmt/format.h>
 
+#include "addresses.hpp"
 #include "base/count_text.hpp"
 #include "base/guarded.hpp"
 #include "base/log.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "cursor_choice.hpp"
 #include "event/frame_decoder.hpp"
 #include "progress.hpp"
-#include "relay_address.hpp"
+#include "settings.hpp"
 #include "stop_signal.hpp"
 #include "transport/capture.hpp"
 #include "transport/relay_stream.hpp"
@@ -22,6 +22,15 @@
 
 namespace skua::cli {
 namespace {
+
+const Option<SettingValue> kUrl({.name = "URL", .meaning = "Relay or PDS, wss://host"});
+const Option<bool> kAppend({.name = "--append",
+                            .meaning = "Add to the capture if the file exists"});
+// Zero: until stopped.
+const Option<std::uint64_t> kFrames({.name = "--frames",
+                                     .type = "NUMBER",
+                                     .meaning = "Stop after this number of frames"},
+                                    number_in<std::uint64_t>(0, std::int64_t{1} << 62));
 
 /// Writes the frames of a relay to a capture. On the client's thread, except for the metrics.
 class Recorder final : public transport::FrameSink {
@@ -80,32 +89,31 @@ class Recorder final : public transport::FrameSink {
 };
 
 /// Frames of a second recording in the same file must be requested explicitly.
-void check_is_new(const RecordFlags& flags) {
+void require_new(const std::string& file) {
   std::error_code ignored;
-  if (flags.append || !std::filesystem::is_regular_file(flags.file, ignored)) return;
+  if (!std::filesystem::is_regular_file(file, ignored)) return;
   throw UsageError(
-      fmt::format("{}: the file exists; --append adds to it, or name a new file", flags.file));
+      fmt::format("{}: the file exists; --append adds to it, or name a new file", file));
 }
 
-}  // namespace
-
-int record(const Settings& settings, const RecordFlags& flags) {
+int record(const Invocation& invocation) {
   StopSignal stop_signal;
-  const auto relay = relay_address({flags.url, "URL"});
+  const auto relay = relay_address(invocation[kUrl]);
+  const std::string file = invocation[kFile];
   std::optional<std::int64_t> start;
-  if (const auto cursor = settings.find(kCursor, flags.cursor)) {
-    const sources::CursorChoice choice = cursor_choice(*cursor);
-    if (choice.kind != sources::CursorChoice::Kind::Live) start = choice.seq;
+  if (const auto cursor = invocation[kCursor];
+      cursor && cursor->kind != sources::CursorChoice::Kind::Live) {
+    start = cursor->seq;
   }
-  check_is_new(flags);
-  const std::string ca_file = cli::ca_file(settings, flags.ca_file);
-  transport::CaptureWriter capture(flags.file);
-  Recorder recorder(capture, flags.frames);
+  if (!invocation[kAppend]) require_new(file);
+  const std::string ca_file = invocation[kCaFile];
+  transport::CaptureWriter capture(file);
+  Recorder recorder(capture, invocation[kFrames]);
   recorder.start_at(start);
   auto options = transport::relay_stream(relay, [&recorder] { return recorder.position(); });
   options.ca_file = ca_file;
   transport::StreamClient client(std::move(options), recorder);
-  print_progress(fmt::format("recording into {}; Ctrl-C stops", flags.file), stderr);
+  print_progress(fmt::format("recording into {}; Ctrl-C stops", file), stderr);
   client.start();
   while (!recorder.done() && !stop_signal.wait_for(std::chrono::milliseconds(200))) {
   }
@@ -115,16 +123,29 @@ int record(const Settings& settings, const RecordFlags& flags) {
     return kFailure;
   }
   if (recorder.frames() == 0) {
-    command_line::print_stderr("skua record: no frame arrived: {}\n",
-                               std::filesystem::exists(flags.file)
-                                   ? flags.file + " is unchanged"
-                                   : "there is no file " + flags.file);
+    command_line::print_stderr(
+        "skua record: no frame arrived: {}\n",
+        std::filesystem::exists(file) ? file + " is unchanged" : "there is no file " + file);
     return kFailure;
   }
   capture.flush();
   fmt::print("recorded {}, {}\n", counted(recorder.frames(), "frame"),
              counted(recorder.bytes(), "byte"));
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs record_commands() {
+  const OptionUse url = required(kUrl);
+  const OptionUse file = required(kFile, "The capture, a new file");
+  const OptionUse cursor{
+      kCursor,
+      {.meaning = "Start position: live, oldest, or a sequence number", .default_text = "live"}};
+  return {{"record",
+           "Write the frames of a relay to a capture until stopped",
+           {url, file, kAppend, cursor, kCaFile, kFrames},
+           record}};
 }
 
 }  // namespace skua::cli

@@ -7,17 +7,18 @@
 
 #include <fmt/format.h>
 
+#include "accounts.hpp"
 #include "base/count_text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
-#include "input_file.hpp"
+#include "database.hpp"
+#include "option.hpp"
 #include "progress.hpp"
+#include "settings.hpp"
 #include "status/metrics_text.hpp"
 #include "status/rate_window.hpp"
 #include "stop_signal.hpp"
 #include "store/outage.hpp"
-#include "tuning.hpp"
 
 namespace skua::cli {
 namespace {
@@ -47,47 +48,44 @@ void print_handles(const status::Metrics& metrics) {
 }
 
 /// The DNS server for handles: only on request, because a capture may be old.
-std::optional<identity::DnsServer> handle_checks_of_replay(const Settings& settings,
-                                                           const VerificationFlags& flags,
+std::optional<identity::DnsServer> handle_checks_of_replay(const Invocation& invocation,
                                                            bool uses_network) {
-  if (!settings.find(kHandles, flags.handles)) return std::nullopt;
-  auto checks = handle_checks(settings, flags);
+  if (!invocation.has(kHandles)) return std::nullopt;
+  auto checks = handle_checks(invocation);
   if (checks && uses_network) return checks;
-  if (flags.handles == "checked") {
+  if (invocation.is_given(kHandles) && invocation[kHandles] == Handles::Checked) {
     throw UsageError("--handles checked: it needs --plc, and commits that are verified");
   }
   return std::nullopt;
 }
 
-}  // namespace
-
-int replay(const Settings& settings, const ReplayFlags& flags) {
+int replay(const Invocation& invocation) {
   StopSignal stop_signal;
   app::ReplayOptions options;
-  require_file("FILE", flags.file);
-  options.file = flags.file;
-  options.database_url = require_database(settings, flags.database);
-  options.durability = durability(settings, flags.allow_unsafe_database);
-  const auto level = verify_level(settings, flags.verification);
+  const std::string file = invocation[kFile];
+  require_file(kFile.name, file);
+  options.file = file;
+  options.database_url = require_database(invocation);
+  options.durability = durability(invocation);
+  const auto level = invocation[kVerify];
+  const OptionalText did_docs = invocation[kDidDocs];
   std::string problem_of_documents;
-  const bool uses_network =
-      level && !flags.did_docs && settings.find(kPlc, flags.verification.plc).has_value();
-  options.check_handles = handle_checks_of_replay(settings, flags.verification, uses_network);
-  if (level && flags.did_docs) {
-    auto documents = document_accounts(*flags.did_docs);
+  const bool uses_network = level && !did_docs && invocation.has(kPlc);
+  options.check_handles = handle_checks_of_replay(invocation, uses_network);
+  if (level && did_docs) {
+    auto documents = document_accounts(*did_docs);
     problem_of_documents = documents->problem();
     options.accounts = std::move(documents);
   } else if (uses_network) {
-    auto accounts = network_accounts(settings, flags.verification);
+    auto accounts = network_accounts(invocation);
     accounts.database_url = options.database_url;
     options.ca_file = accounts.ca_file;
     options.allow_private_hosts = accounts.allow_private_hosts;
     options.accounts = std::make_unique<accounts::NetworkAccounts>(accounts, system_clock());
   }
   if (level) options.level = *level;
-  options.decode_threads =
-      decode_threads(settings, flags.decode_threads, options.accounts != nullptr);
-  const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
+  options.decode_threads = decode_threads(invocation, options.accounts != nullptr);
+  const std::chrono::seconds every = invocation[kStatsInterval];
   const bool checks_handles = options.check_handles.has_value();
 
   app::Replay replay(std::move(options), system_clock());
@@ -129,6 +127,19 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
     return kFailure;
   }
   return complete && drained && !replay.file_is_broken() ? kSuccess : kFailure;
+}
+
+}  // namespace
+
+CommandSpecs replay_commands() {
+  const OptionUse file =
+      required(kFile, "A capture of `skua record`, or a file with the messages of a labeler");
+  const OptionUse handles{kHandles, {.default_text = "claimed"}};
+  return {{"replay",
+           "Index a capture",
+           {file, kDatabase, kAllowUnsafeDatabase, kDidDocs, kVerify, handles, kDns, kPlc, kCaFile,
+            kAllowPrivateHosts, kDecodeThreads, kStatsInterval},
+           replay}};
 }
 
 }  // namespace skua::cli

@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
 #include "command_line/display_text.hpp"
-#include "terminal.hpp"
 
 namespace skua::cli {
 namespace {
@@ -212,11 +210,6 @@ std::string result_csv(const QueryResult& result) {
     csv += '\n';
   }
   return csv;
-}
-
-std::optional<std::size_t> terminal_width() {
-  if (::isatty(STDOUT_FILENO) != 1) return std::nullopt;
-  return Terminal::size().columns;
 }
 
 }  // namespace skua::cli

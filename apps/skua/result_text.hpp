@@ -35,7 +35,4 @@ ResultTable result_table(const QueryResult& result, std::optional<std::size_t> w
 /// those of RFC 3339, and other values are unchanged.
 std::string result_csv(const QueryResult& result);
 
-/// The width of the terminal on stdout; nothing: stdout is no terminal.
-std::optional<std::size_t> terminal_width();
-
 }  // namespace skua::cli

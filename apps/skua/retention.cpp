@@ -1,44 +1,40 @@
-#include "retention.hpp"
-
 #include <chrono>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/database.hpp"
 #include "atproto/syntax.hpp"
 #include "base/count_text.hpp"
 #include "base/time.hpp"
-#include "bootstrap_check.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
 #include "retention/removal.hpp"
+#include "settings.hpp"
 #include "store/filter_table.hpp"
-#include "store/process_name.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
 
-store::Session retention_session(const Settings& settings, const RetentionFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
-  app::check_database(url);
-  return {url, store::process_name("skua retention")};
-}
-
-void require_collection(const RetentionFlags& flags) {
-  if (!atproto::is_nsid(flags.collection)) {
-    throw UsageError(fmt::format("'{}' is not a collection; an example is app.bsky.feed.like",
-                                 flags.collection));
+std::string read_collection(const SettingValue& given) {
+  if (!atproto::is_nsid(given.value)) {
+    throw UsageError(
+        fmt::format("'{}' is not a collection; an example is app.bsky.feed.like", given.value));
   }
+  return given.value;
 }
 
-}  // namespace
+const Option<std::string> kCollection({.name = "COLLECTION",
+                                       .meaning = "A collection, such as app.bsky.feed.like"},
+                                      read_collection);
+const Option<std::chrono::seconds> kKeep({.name = "DURATION",
+                                          .meaning = "How long, from 1h on, such as 12h or 30d"},
+                                         retention_time);
 
-int retention_list(const Settings& settings, const RetentionFlags& flags) {
-  store::Session session = retention_session(settings, flags);
+int retention_list(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua retention");
   const auto rules = retention::read_rules(session);
-  if (flags.json) {
+  if (invocation[kJson]) {
     nlohmann::json json = nlohmann::json::array();
     for (const retention::Rule& rule : rules) {
       nlohmann::json one = {{"collection", rule.collection},
@@ -60,35 +56,34 @@ int retention_list(const Settings& settings, const RetentionFlags& flags) {
   return kSuccess;
 }
 
-int retention_set(const Settings& settings, const RetentionFlags& flags) {
-  require_collection(flags);
-  const auto keep = retention_time({flags.keep, "DURATION"});
-  store::Session session = retention_session(settings, flags);
-  if (!store::set_retention(session, flags.collection, keep)) {
+int retention_set(const Invocation& invocation) {
+  const std::string collection = invocation[kCollection];
+  const auto keep = invocation[kKeep];
+  store::Session session = open_database(invocation, "skua retention");
+  if (!store::set_retention(session, collection, keep)) {
     fmt::print("nothing changed\n");
     return kSuccess;
   }
   fmt::print(
       "records of {} are kept for {}; `skua run` removes older ones within a day, `skua retention "
       "apply` now\n",
-      flags.collection, duration_text(keep));
+      collection, duration_text(keep));
   return kSuccess;
 }
 
-int retention_remove(const Settings& settings, const RetentionFlags& flags) {
-  require_collection(flags);
-  store::Session session = retention_session(settings, flags);
-  if (!store::set_retention(session, flags.collection, std::nullopt)) {
-    fmt::print("nothing changed: records of {} are kept\n", flags.collection);
+int retention_remove(const Invocation& invocation) {
+  const std::string collection = invocation[kCollection];
+  store::Session session = open_database(invocation, "skua retention");
+  if (!store::set_retention(session, collection, std::nullopt)) {
+    fmt::print("nothing changed: records of {} are kept\n", collection);
     return kSuccess;
   }
-  fmt::print("records of {} are kept from now on; `skua backfill` adds older ones\n",
-             flags.collection);
+  fmt::print("records of {} are kept from now on; `skua backfill` adds older ones\n", collection);
   return kSuccess;
 }
 
-int retention_apply(const Settings& settings, const RetentionFlags& flags) {
-  store::Session session = retention_session(settings, flags);
+int retention_apply(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua retention");
   if (!can_use_indexes(session, "retention apply")) return kFailure;
   retention::RemovalMetrics metrics;
   while (retention::purge_deleted(session, {}, metrics) > 0) {
@@ -106,6 +101,29 @@ int retention_apply(const Settings& settings, const RetentionFlags& flags) {
              counted(metrics.excluded.value(), "row"), counted(accounts, "excluded account"),
              metrics.purged.value(), counted(metrics.expired.value(), "old row"));
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs retention_commands() {
+  const OptionUse collection = required(kCollection);
+  return {{"retention", "Show and change how long records are kept"},
+          {"retention list",
+           "List the collections whose old records are removed",
+           {kDatabase, kJson},
+           retention_list},
+          {"retention set",
+           "Keep records of a collection for a time only",
+           {kDatabase, collection, required(kKeep)},
+           retention_set},
+          {"retention remove",
+           "Keep all records of a collection",
+           {kDatabase, collection},
+           retention_remove},
+          {"retention apply",
+           "Remove old rows and the rows of excluded and deleted accounts now",
+           {kDatabase},
+           retention_apply}};
 }
 
 }  // namespace skua::cli

@@ -10,15 +10,19 @@
 
 #include <fmt/format.h>
 
+#include "accounts.hpp"
 #include "app/indexer.hpp"
-#include "audit_choice.hpp"
+#include "backfill_request.hpp"
 #include "base/count_text.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "filter_choice.hpp"
+#include "indexer_options.hpp"
 #include "progress.hpp"
 #include "run_pages.hpp"
 #include "running_settings.hpp"
+#include "settings.hpp"
+#include "source_choice.hpp"
 #include "status/backfill_text.hpp"
 #include "status/database_size.hpp"
 #include "status/line_layout.hpp"
@@ -29,10 +33,34 @@
 #include "store/outage.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
-#include "tuning.hpp"
 
 namespace skua::cli {
 namespace {
+
+const Option<OptionalText> kFilterFile(
+    {.name = "--filter-file",
+     .type = "FILE",
+     .meaning = "File of collections, prefixes and DIDs, one per line; replaces the stored filter "
+                "now and when the file changes"});
+const Option<Texts> kBackfillWho({.name = "--backfill",
+                                  .type = "DID|HANDLE",
+                                  .meaning = "Also download the repository of this account"});
+const Option<Texts> kBackfillFiles(
+    {.name = "--backfill-file",
+     .type = "FILE",
+     .meaning = "Also download the repositories of these files, one account per line"});
+const Option<Texts> kBackfillHosts({.name = "--backfill-host",
+                                    .type = "URL",
+                                    .meaning = "Also download all repositories of this host"});
+const Option<Texts> kBackfillCollections(
+    {.name = "--backfill-collection",
+     .type = "NSID",
+     .meaning = "Also download the repositories of all accounts with records of this collection"});
+const Option<bool> kBackfillNetwork(
+    {.name = "--backfill-network",
+     .meaning = "Also download all repositories of all hosts of the relay"});
+const RequestOptions kRequestOfRun{kBackfillWho, kBackfillFiles, kBackfillHosts,
+                                   kBackfillCollections, kBackfillNetwork};
 
 /// True if waiting does not help: the server answers and refuses this user or this database. While
 /// it starts, stops, recovers or is full, it also reports FATAL.
@@ -237,44 +265,48 @@ RunningSettings running_settings(const app::IndexerOptions& options) {
   return running;
 }
 
-}  // namespace
-
-int run(const Settings& settings, const RunFlags& flags) {
+int run_indexer(const Invocation& invocation) {
   StopSignal stop_signal;
-  app::IndexerOptions options;
-  options.sources = source_choice(settings, flags.source);
-  options.discover_labelers = discovery_choice(settings, flags.source);
-  options.signal_collections = signal_choice(settings, flags.source);
-  const FailOverChoice fail_over = fail_over_choice(settings, flags.source);
-  options.fail_over = fail_over.options;
-  options.fail_over_margin = fail_over.margin;
-  options.database_url = require_database(settings, flags.database);
-  options.durability = durability(settings, flags.allow_unsafe_database);
-  options.verify = verify_level(settings, flags.verification);
-  options.resync = resync(settings, flags.verification);
-  options.accounts = network_accounts(settings, flags.verification);
-  options.accounts.database_url = options.database_url;
-  options.plc_tail = flags.plc_tail || yes(settings.find(kPlcTail, std::nullopt));
-  options.check_handles = handle_checks(settings, flags.verification);
-  options.ca_file = options.accounts.ca_file;
-  options.backfill = backfill_options(settings, flags.backfill, flags.verification);
-  options.backfill->audit =
-      audit_choice(settings, flags.audit_every, options.sources, options.verify);
-  const bool is_verified =
-      options.verify && options.sources.front().source->proof() == sources::Proof::Commits;
-  options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
-  options.consumer_threads = consumer_threads(settings, flags.consumer_threads);
-  const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
-
-  BackfillRequest request = backfill_request(
-      settings, flags.backfill, flags.verification,
-      flags.source.relays.empty() ? std::optional<std::string>() : flags.source.relays.front());
-  options.filter = filter_choice(settings, flags.source.filter, flags.verification);
+  app::IndexerOptions options = indexer_options(invocation);
+  const std::chrono::seconds every = invocation[kStatsInterval];
+  BackfillRequest request = backfill_request(invocation, kRequestOfRun);
+  options.filter = filter_choice(invocation, kFilterFile);
   look_up_accounts(request);
-  RunPages pages(settings, flags.pages, options.database_url, to_json(running_settings(options)));
+  RunPages pages(invocation, options.database_url, to_json(running_settings(options)));
   for (;;) {
     if (const auto code = run_once(options, request, every, stop_signal, pages)) return *code;
   }
+}
+
+}  // namespace
+
+CommandSpecs run_commands() {
+  const OptionUse collections =
+      with_meaning(kCollections,
+                   "Store only this collection, or a prefix such as app.bsky.graph.*; "
+                   "replaces the stored filter (see skua filter)");
+  const OptionUse dids =
+      with_meaning(kDids,
+                   "Store only the records of this account (DID, handle, at:// URI, bsky.app "
+                   "URL); replaces the stored filter");
+  const std::vector<OptionUse> sources = {
+      kRelay,           kFailoverAfter, kFailbackAfter, kFailoverMargin,   kTap,
+      kTapPasswordFile, kJetstream,     kLabeler,       kDiscoverLabelers, kMaxDiscoveredLabelers};
+  const std::vector<OptionUse> records = {kSignalCollection, collections,     dids,
+                                          kFilterFile,       kZstdDictionary, kCursor};
+  const std::vector<OptionUse> accounts = {kVerify, kResync, kAuditEvery,        kHandles, kDns,
+                                           kPlc,    kCaFile, kAllowPrivateHosts, kPlcTail};
+  const std::vector<OptionUse> process = {
+      kDatabase, kAllowUnsafeDatabase, kDecodeThreads, kStatsInterval, kConsumerThreads, kHttp,
+      kHttpHost, kBehindAfter,         kQuietAfter,    kAdminTokenFile};
+  const std::vector<OptionUse> backfill = {
+      kBackfillWho,     kBackfillFiles, kBackfillHosts, kBackfillCollections,
+      kBackfillNetwork, kConcurrency,   kPerHost,       kLargestRepository};
+  CommandSpec run{"run", "Index live sources until stopped", sources, run_indexer};
+  for (const auto* more : {&records, &accounts, &process, &backfill}) {
+    run.options.insert(run.options.end(), more->begin(), more->end());
+  }
+  return {run};
 }
 
 }  // namespace skua::cli

@@ -6,12 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "admin_choice.hpp"
+#include "addresses.hpp"
 #include "base/log.hpp"
 #include "base/metric_group.hpp"
-#include "listen_address.hpp"
-#include "pages_origin.hpp"
 #include "progress.hpp"
+#include "settings.hpp"
 #include "status/backfill_metrics.hpp"
 
 namespace skua::cli {
@@ -20,35 +19,60 @@ namespace {
 /// Monitoring needs a few.
 constexpr std::size_t kConnections = 64;
 
-pages::HealthLimits limits_of(const Settings& settings, const PagesFlags& flags) {
+pages::HealthLimits limits_of(const Invocation& invocation) {
   pages::HealthLimits limits;
-  limits.behind = duration(settings.find_or_default(kBehindAfter, flags.behind_after),
-                           std::chrono::seconds(1), std::chrono::hours(24 * 7));
-  limits.quiet = duration(settings.find_or_default(kQuietAfter, flags.quiet_after),
-                          std::chrono::seconds(3), std::chrono::hours(24));
+  limits.behind = invocation[kBehindAfter];
+  limits.quiet = invocation[kQuietAfter];
   return limits;
 }
 
 }  // namespace
 
-RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
-                   const std::string& database_url, std::string settings_page)
+admin::AdminApi::Options admin_options(const Invocation& invocation,
+                                       const std::string& database_url) {
+  admin::AdminApi::Options options;
+  options.database_url = database_url;
+  options.guard.setting =
+      fmt::format("the setting {} ({})", kAdminTokenFile.name, kAdminTokenFile.environment);
+  options.on_defect = [](const std::string& what) {
+    logger("admin")->error("the admin API ends, the process continues: {}", what);
+  };
+  const auto file = invocation[kAdminTokenFile];
+  if (!file) return options;
+  try {
+    options.guard.token = admin::Token::read(file->value);
+  } catch (const admin::TokenError& error) {
+    throw UsageError(fmt::format("{}: {}", file->origin, error.what()));
+  }
+  return options;
+}
+
+void warn_of_plain_token(const admin::AdminApi& api, const std::string& address) {
+  if (!api.is_enabled() || http_server::is_loopback(address)) return;
+  logger("admin")->warn(
+      "{} is not a loopback address: clients send the admin token without TLS, so a reverse proxy "
+      "with TLS must be in front of it",
+      address);
+}
+
+RunPages::RunPages(const Invocation& invocation, const std::string& database_url,
+                   std::string settings_page)
     : settings_page_(std::move(settings_page)),
       pages_({.database_url = database_url,
               .command = "run",
               .process = [this] { return process_state(); },
               .metrics = [this] { return metrics(); },
-              .limits = limits_of(settings, flags),
+              .limits = limits_of(invocation),
               .loops = {&main_loop_},
               .on_defect =
                   [](const std::string& what) {
                     logger("pages")->error("the pages end, the indexer continues: {}", what);
                   }}),
-      admin_(admin_options(settings, flags.admin_token_file, database_url)) {
-  const auto chosen = settings.find(kHttp, flags.http);
+      admin_(admin_options(invocation, database_url)) {
+  const auto chosen = invocation[kHttp];
   if (!chosen || chosen->value != "off") {
-    listen(chosen.value_or(Found{kDefaultPages, kHttp.flag}), !chosen,
-           http_hosts(settings, flags.http_hosts));
+    listen(chosen.value_or(SettingValue{kDefaultPages, kHttp.name}), !chosen,
+           invocation[kHttpHost]);
   }
   pages_.start();
 }
@@ -59,13 +83,13 @@ RunPages::~RunPages() {
   pages_.stop();
 }
 
-void RunPages::listen(const Found& found, bool is_default, std::vector<std::string> hosts) {
+void RunPages::listen(const SettingValue& found, bool is_default, std::vector<std::string> hosts) {
   const ListenAddress address = listen_address(found);
   http_server::Server::Options options;
   options.address = address.address;
   options.port = address.port;
   options.hosts = std::move(hosts);
-  options.hosts_setting = kHttpHost.flag;
+  options.hosts_setting = kHttpHost.name;
   options.limits.connections = kConnections;
   http_server::Server::Routes routes;
   pages_.add_routes(routes);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,20 +9,21 @@
 #include "app/indexer.hpp"
 #include "base/guarded.hpp"
 #include "http_server/server.hpp"
+#include "invocation.hpp"
+#include "option.hpp"
 #include "pages/heartbeat.hpp"
 #include "pages/pages.hpp"
-#include "settings.hpp"
 
 namespace skua::cli {
 
-/// The values of the flags of the pages.
-struct PagesFlags {
-  std::optional<std::string> http;
-  std::vector<std::string> http_hosts;
-  std::optional<std::string> behind_after;
-  std::optional<std::string> quiet_after;
-  std::optional<std::string> admin_token_file;
-};
+/// The admin API of `skua run` and `skua serve`, with the token of the setting. Without the setting
+/// it refuses all requests. An error that ends its thread is logged, and the process continues.
+/// Throws UsageError for a file that cannot give the token.
+admin::AdminApi::Options admin_options(const Invocation& invocation,
+                                       const std::string& database_url);
+
+/// Warns if clients would send the token over a network without TLS. `address`: of the server.
+void warn_of_plain_token(const admin::AdminApi& api, const std::string& address);
 
 /// The pages of `skua run` (libs/pages), its admin API and their HTTP server. They exist before the
 /// first connection to the database and until the end of the process, while one Indexer follows
@@ -34,7 +34,7 @@ class RunPages {
   /// taken, it logs a warning and continues without a server. Throws UsageError for a malformed
   /// setting, std::runtime_error if an address that the user chose is not available.
   /// `settings_page`: the JSON of /settings (running_settings.hpp).
-  RunPages(const Settings& settings, const PagesFlags& flags, const std::string& database_url,
+  RunPages(const Invocation& invocation, const std::string& database_url,
            std::string settings_page);
   ~RunPages();
 
@@ -58,7 +58,7 @@ class RunPages {
     Phase phase = Phase::Starting;
   };
 
-  void listen(const Found& address, bool is_default, std::vector<std::string> hosts);
+  void listen(const SettingValue& address, bool is_default, std::vector<std::string> hosts);
   pages::ProcessState process_state() const;
   std::vector<status::LabelledMetric> metrics() const;
 

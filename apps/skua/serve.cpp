@@ -9,7 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "admin_choice.hpp"
+#include "accounts.hpp"
+#include "addresses.hpp"
 #include "app/database.hpp"
 #include "base/count_text.hpp"
 #include "base/guarded.hpp"
@@ -17,48 +18,39 @@
 #include "base/metric_group.hpp"
 #include "change_feed/feed_server.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
-#include "listen_address.hpp"
+#include "database.hpp"
 #include "pages/pages.hpp"
 #include "progress.hpp"
+#include "run_pages.hpp"
+#include "settings.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
-#include "verification.hpp"
 
 namespace skua::cli {
 namespace {
-
-std::size_t limit_of(const Settings& settings, const Setting& setting,
-                     const std::optional<std::string>& flag) {
-  return static_cast<std::size_t>(
-      whole_number(settings.find_or_default(setting, flag), 1, 100'000));
-}
 
 bool may_write_consumers(const std::string& url) {
   store::Session session(url, store::process_name("skua serve"));
   return session.run("SELECT has_table_privilege('skua.consumer_lanes', 'UPDATE')").boolean(0, 0);
 }
 
-}  // namespace
-
-int serve(const Settings& settings, const ServeFlags& flags) {
+int serve(const Invocation& invocation) {
   StopSignal stop_signal;
-  const auto listen = listen_address(settings.find_or_default(kListen, flags.listen));
+  const auto listen = invocation[kListen];
   Guarded<std::optional<std::string>> defect;
   change_feed::FeedServer::Options options;
-  options.reader.database_url = require_database(settings, flags.database);
+  options.reader.database_url = require_database(invocation);
   options.reader.on_defect = [&defect](const std::string& what) {
     defect.with([&](std::optional<std::string>& current) { current = what; });
   };
   options.server.address = listen.address;
   options.server.port = listen.port;
-  options.server.limits.connections = limit_of(settings, kMaxClients, flags.max_clients);
-  options.server.limits.connections_per_address =
-      limit_of(settings, kMaxClientsPerAddress, flags.max_clients_per_address);
+  options.server.limits.connections = invocation[kMaxClients];
+  options.server.limits.connections_per_address = invocation[kMaxClientsPerAddress];
   const bool is_loopback = http_server::is_loopback(listen.address);
-  options.server.hosts = http_hosts(settings, flags.http_hosts);
-  options.server.hosts_setting = kHttpHost.flag;
+  options.server.hosts = invocation[kHttpHost];
+  options.server.hosts_setting = kHttpHost.name;
   app::check_database(options.reader.database_url);
   options.serves_leased = may_write_consumers(options.reader.database_url);
   if (!options.serves_leased) {
@@ -67,14 +59,11 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   }
   options.webhooks.database_url = options.reader.database_url;
   options.webhooks.on_defect = options.reader.on_defect;
-  options.webhooks.request_time =
-      duration(settings.find_or_default(kWebhookTimeout, flags.webhook_timeout),
-               std::chrono::seconds(1), std::chrono::minutes(10));
-  options.webhooks.ca_file = ca_file(settings, flags.ca_file);
+  options.webhooks.request_time = invocation[kWebhookTimeout];
+  options.webhooks.ca_file = invocation[kCaFile];
 
   change_feed::FeedMetrics metrics;
-  admin::AdminApi admin(
-      admin_options(settings, flags.admin_token_file, options.reader.database_url));
+  admin::AdminApi admin(admin_options(invocation, options.reader.database_url));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
   pages::Pages pages({.database_url = options.reader.database_url,
@@ -129,6 +118,16 @@ int serve(const Settings& settings, const ServeFlags& flags) {
     return kFailure;
   }
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs serve_commands() {
+  return {{"serve",
+           "Stream the changes of the database to other programs",
+           {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kWebhookTimeout, kCaFile,
+            kAdminTokenFile, kDatabase},
+           serve}};
 }
 
 }  // namespace skua::cli

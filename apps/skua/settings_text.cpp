@@ -15,9 +15,9 @@ constexpr std::string_view kOrder =
     "or "
     "SKUA_CONFIG), default.";
 
-std::string otherwise_of(const Setting& setting) {
-  if (*setting.otherwise != '\0') return setting.otherwise;
-  return *setting.type == '\0' ? "false" : "none";
+std::string otherwise_of(const OptionText& setting) {
+  const std::string& text = setting.default_for_people();
+  return !text.empty() ? text : setting.is_boolean() ? "false" : "none";
 }
 
 /// Escapes vertical lines, which would end a cell.
@@ -29,9 +29,9 @@ std::string cell(std::string text) {
 }
 
 /// The value in the example file: the default if it is one word, otherwise the type of the value.
-std::string example_value(const Setting& setting) {
-  const std::string_view otherwise = setting.otherwise;
-  if (*setting.type == '\0') return "false";
+std::string example_value(const OptionText& setting) {
+  const std::string& otherwise = setting.default_for_people();
+  if (setting.is_boolean()) return "false";
   if (otherwise.empty() || otherwise.find(' ') != otherwise.npos) {
     return fmt::format("\"{}\"", setting.type);
   }
@@ -41,8 +41,8 @@ std::string example_value(const Setting& setting) {
 }
 
 /// A boolean, or a basic string of TOML.
-std::string toml_value(const Setting& setting, const std::string& value) {
-  if (*setting.type == '\0') return value;
+std::string toml_value(const OptionText& setting, const std::string& value) {
+  if (setting.is_boolean()) return value;
   std::string text = "\"";
   for (const char c : value) {
     if (c == '"' || c == '\\') text += '\\';
@@ -55,8 +55,8 @@ std::string toml_value(const Setting& setting, const std::string& value) {
 
 std::string settings_text() {
   std::string text = fmt::format("{}\n", kOrder);
-  for (const Setting* setting : Setting::all()) {
-    text += fmt::format("\n{} {}\n  {}\n  variable {}, key {}, default: {}\n", setting->flag,
+  for (const OptionText* setting : all_settings()) {
+    text += fmt::format("\n{} {}\n  {}\n  variable {}, key {}, default: {}\n", setting->name,
                         setting->type, setting->meaning, setting->environment, setting->key,
                         otherwise_of(*setting));
   }
@@ -66,16 +66,16 @@ std::string settings_text() {
 std::string settings_markdown() {
   std::string text =
       "| flag | variable | key in the file | default | meaning |\n|---|---|---|---|---|\n";
-  for (const Setting* setting : Setting::all()) {
-    const std::string type = *setting->type == '\0' ? "" : fmt::format(" {}", cell(setting->type));
-    text += fmt::format("| `{}{}` | `{}` | `{}` | {} | {} |\n", setting->flag, type,
+  for (const OptionText* setting : all_settings()) {
+    const std::string type = setting->is_boolean() ? "" : fmt::format(" {}", cell(setting->type));
+    text += fmt::format("| `{}{}` | `{}` | `{}` | {} | {} |\n", setting->name, type,
                         setting->environment, setting->key, cell(otherwise_of(*setting)),
                         cell(setting->meaning));
   }
   return text;
 }
 
-std::string setting_toml(const Setting& setting, const std::optional<std::string>& value) {
+std::string setting_toml(const OptionText& setting, const std::optional<std::string>& value) {
   return fmt::format("# {}.\n# Default: {}.\n{}{} = {}\n", setting.meaning, otherwise_of(setting),
                      value ? "" : "#", setting.key,
                      value ? toml_value(setting, *value) : example_value(setting));
@@ -85,7 +85,7 @@ std::string settings_toml() {
   std::string text = fmt::format(
       "# Settings of Skua. To set one, remove the # before its key and change the value.\n# {}\n",
       kOrder);
-  for (const Setting* setting : Setting::all()) {
+  for (const OptionText* setting : all_settings()) {
     text += "\n" + setting_toml(*setting, std::nullopt);
   }
   return text;

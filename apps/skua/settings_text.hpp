@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "settings.hpp"
+#include "option.hpp"
 
 namespace skua::cli {
 
@@ -15,7 +15,7 @@ std::string settings_markdown();
 
 /// A setting as it is in the file of --config, after its meaning and its default as comments.
 /// Without a value it is commented out, with an example.
-std::string setting_toml(const Setting& setting, const std::optional<std::string>& value);
+std::string setting_toml(const OptionText& setting, const std::optional<std::string>& value);
 
 /// An example of the file of --config: every setting, commented out.
 std::string settings_toml();

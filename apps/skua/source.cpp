@@ -1,15 +1,12 @@
-#include "source.hpp"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/database.hpp"
 #include "base/count_text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
+#include "settings.hpp"
 #include "status/source_list.hpp"
-#include "store/process_name.hpp"
 #include "store/session.hpp"
 #include "store/source_lock.hpp"
 #include "store/source_table.hpp"
@@ -17,18 +14,13 @@
 namespace skua::cli {
 namespace {
 
-store::Session source_session(const Settings& settings, const SourceCommandFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
-  app::check_database(url);
-  return {url, store::process_name("skua source")};
-}
+const Option<std::string> kSourceName({.name = "NAME",
+                                       .meaning = "The name of a source, see `skua source list`"});
 
-}  // namespace
-
-int source_list(const Settings& settings, const SourceCommandFlags& flags) {
-  store::Session session = source_session(settings, flags);
+int source_list(const Invocation& invocation) {
+  store::Session session = open_database(invocation, "skua source");
   nlohmann::json sources = status::read_source_list(session);
-  if (flags.json) {
+  if (invocation[kJson]) {
     // Metrics are printed by `skua status` only.
     for (nlohmann::json& source : sources) {
       source.erase("metrics");
@@ -43,11 +35,12 @@ int source_list(const Settings& settings, const SourceCommandFlags& flags) {
   return kSuccess;
 }
 
-int source_forget(const Settings& settings, const SourceCommandFlags& flags) {
-  store::Session session = source_session(settings, flags);
+int source_forget(const Invocation& invocation) {
+  const std::string name = invocation[kSourceName];
+  store::Session session = open_database(invocation, "skua source");
   store::ForgottenSource forgotten;
   try {
-    forgotten = store::forget_source(session, flags.name);
+    forgotten = store::forget_source(session, name);
   } catch (const store::SourceBusy& busy) {
     command_line::print_stderr("skua source forget: {}: stop it first\n", busy.what());
     return kFailure;
@@ -56,10 +49,10 @@ int source_forget(const Settings& settings, const SourceCommandFlags& flags) {
     fmt::print(
         stderr,
         "skua source forget: the database has no source '{}'; `skua source list` shows all\n",
-        flags.name);
+        name);
     return kFailure;
   }
-  fmt::print("forgot {}: cursor {}, {}; its rows stay\n", flags.name,
+  fmt::print("forgot {}: cursor {}, {}; its rows stay\n", name,
              forgotten.cursor ? std::to_string(*forgotten.cursor) : "-",
              counted(forgotten.tombstones, "tombstone"));
   if (forgotten.tombstones_kept > 0) {
@@ -69,6 +62,20 @@ int source_forget(const Settings& settings, const SourceCommandFlags& flags) {
         counted(forgotten.tombstones_kept, "tombstone"));
   }
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs source_commands() {
+  return {{"source", "List and remove the sources of a database"},
+          {"source list",
+           "List the sources with cursor, time and lag",
+           {kDatabase, kJson},
+           source_list},
+          {"source forget",
+           "Delete the saved cursor, metrics and tombstones of a source",
+           {kDatabase, required(kSourceName)},
+           source_forget}};
 }
 
 }  // namespace skua::cli

@@ -10,15 +10,14 @@
 
 #include <fmt/format.h>
 
-#include "atproto/syntax.hpp"
+#include "accounts.hpp"
+#include "addresses.hpp"
 #include "base/bytes.hpp"
-#include "cursor_choice.hpp"
-#include "relay_address.hpp"
+#include "settings.hpp"
 #include "sources/jetstream/jetstream_source.hpp"
 #include "sources/labeler/labeler_source.hpp"
 #include "sources/relay/relay_source.hpp"
 #include "sources/tap/tap_source.hpp"
-#include "verification.hpp"
 
 namespace skua::cli {
 namespace {
@@ -26,17 +25,7 @@ namespace {
 constexpr const char* kChannel = "/channel";
 constexpr const char* kSubscribe = "/subscribe";
 
-transport::Endpoint address(const Found& found, std::string_view default_path,
-                            const char* example) {
-  const auto endpoint = transport::parse_endpoint(found.value, default_path);
-  if (endpoint.has_error()) {
-    throw UsageError(fmt::format("{}: '{}': {}; an example is {}", found.origin, found.value,
-                                 endpoint.error().message(), example));
-  }
-  return *endpoint;
-}
-
-std::string read_file(const Found& found) {
+std::string read_file(const SettingValue& found) {
   std::ifstream in(found.value, std::ios::binary);
   std::string content{std::istreambuf_iterator<char>(in), {}};
   if (!in.good() && !in.eof()) {
@@ -46,7 +35,7 @@ std::string read_file(const Found& found) {
 }
 
 /// The first line of a file: editors append a newline, which is not part of a password.
-std::string read_password(const Found& found) {
+std::string read_password(const SettingValue& found) {
   std::string password = read_file(found);
   password.erase(std::min(password.find_first_of("\r\n"), password.size()));
   if (password.empty()) {
@@ -55,11 +44,10 @@ std::string read_password(const Found& found) {
   return password;
 }
 
-std::shared_ptr<const sources::Source> jetstream_source(const Settings& settings,
-                                                        const SourceFlags& flags,
-                                                        const Found& url) {
+std::shared_ptr<const sources::Source> jetstream_source(const Invocation& invocation,
+                                                        const SettingValue& url) {
   std::shared_ptr<const transport::ZstdDictionary> dictionary;
-  if (const auto file = settings.find(kZstdDictionary, flags.zstd_dictionary)) {
+  if (const auto file = invocation[kZstdDictionary]) {
     try {
       dictionary = std::make_shared<const transport::ZstdDictionary>(as_bytes(read_file(*file)));
     } catch (const std::runtime_error& error) {
@@ -67,12 +55,12 @@ std::shared_ptr<const sources::Source> jetstream_source(const Settings& settings
     }
   }
   return std::make_shared<sources::JetstreamSource>(
-      address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network"), std::move(dictionary));
+      stream_address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network"),
+      std::move(dictionary));
 }
 
 /// Checks that no source is named twice, and that a numeric cursor is used with only one source.
-void check_together(const std::vector<sources::SourceStart>& starts, const Settings& settings,
-                    const SourceFlags& flags) {
+void check_together(const std::vector<sources::SourceStart>& starts, const Invocation& invocation) {
   for (auto one = starts.begin(); one != starts.end(); ++one) {
     const std::string name = one->source->name();
     if (std::any_of(starts.begin(), one,
@@ -82,33 +70,32 @@ void check_together(const std::vector<sources::SourceStart>& starts, const Setti
   }
   const auto numbered = std::count_if(starts.begin(), starts.end(),
                                       [](const auto& start) { return start.source->has_cursor(); });
-  if (flags.cursor && numbered == 0) {
+  if (invocation.is_given(kCursor) && numbered == 0) {
     throw UsageError("--cursor: a Tap has none, it keeps events until they are acknowledged");
   }
-  const auto cursor = settings.find(kCursor, flags.cursor);
-  if (cursor && numbered > 1 && cursor_choice(*cursor).kind == sources::CursorChoice::Kind::At) {
-    throw UsageError(cursor->origin +
+  const auto cursor = invocation[kCursor];
+  if (cursor && numbered > 1 && cursor->kind == sources::CursorChoice::Kind::At) {
+    throw UsageError(invocation.find(kCursor)->origin +
                      ": a number belongs to one source, and there are several: use live or oldest");
   }
 }
 
 }  // namespace
 
-std::vector<sources::SourceStart> source_choice(const Settings& settings,
-                                                const SourceFlags& flags) {
-  // The command line overrides all settings of other kinds.
-  const bool is_named =
-      !flags.relays.empty() || flags.tap || flags.jetstream || !flags.labelers.empty();
-  const auto find = [&](const Setting& setting, const std::optional<std::string>& flag) {
-    return is_named && !flag ? std::optional<Found>() : settings.find(setting, flag);
+bool names_sources(const Invocation& invocation) {
+  return invocation.is_given(kRelay) || invocation.is_given(kTap) ||
+         invocation.is_given(kJetstream) || invocation.is_given(kLabeler);
+}
+
+std::vector<sources::SourceStart> source_choice(const Invocation& invocation) {
+  const bool is_named = names_sources(invocation);
+  const auto read = [&]<class T>(const Option<T>& option) {
+    return is_named && !invocation.is_given(option) ? T() : invocation[option];
   };
-  const auto relay_urls =
-      is_named && flags.relays.empty() ? std::vector<Found>() : relays(settings, flags.relays);
-  const auto labeler_urls = is_named && flags.labelers.empty()
-                                ? std::vector<Found>()
-                                : all_of(settings, kLabeler, flags.labelers);
-  const auto tap = find(kTap, flags.tap);
-  const auto jetstream = find(kJetstream, flags.jetstream);
+  const auto relay_urls = read(kRelay);
+  const auto labeler_urls = read(kLabeler);
+  const auto tap = read(kTap);
+  const auto jetstream = read(kJetstream);
   const int kinds = int{!relay_urls.empty()} + int{tap.has_value()} + int{jetstream.has_value()};
   if (!is_named && kinds > 1) {
     throw UsageError(
@@ -118,91 +105,36 @@ std::vector<sources::SourceStart> source_choice(const Settings& settings,
   }
   std::vector<std::shared_ptr<const sources::Source>> named;
   named.reserve(relay_urls.size() + labeler_urls.size() + 2);
-  for (const Found& url : relay_urls) {
+  for (const SettingValue& url : relay_urls) {
     named.push_back(std::make_shared<sources::RelaySource>(relay_address(url)));
   }
   if (tap) {
-    TapAddress found = tap_address(settings, flags.tap, flags.tap_password_file);
+    TapAddress found = tap_address(invocation);
     named.push_back(
         std::make_shared<sources::TapSource>(std::move(found.endpoint), std::move(found.password)));
   }
-  if (jetstream) named.push_back(jetstream_source(settings, flags, *jetstream));
-  for (const Found& url : labeler_urls) {
+  if (jetstream) named.push_back(jetstream_source(invocation, *jetstream));
+  for (const SettingValue& url : labeler_urls) {
     named.push_back(std::make_shared<sources::LabelerSource>(
-        address(url, sources::kSubscribeLabelsPath, "wss://mod.bsky.app")));
+        stream_address(url, sources::kSubscribeLabelsPath, "wss://mod.bsky.app")));
   }
-  if (named.empty()) settings.require(kRelay, std::nullopt, "wss://HOST");
+  if (named.empty()) invocation.require(kRelay, "wss://HOST");
 
-  const auto cursor = settings.find(kCursor, flags.cursor);
+  const auto cursor = invocation[kCursor];
   std::vector<sources::SourceStart> starts;
   starts.reserve(named.size());
   for (auto& source : named) {
     const bool is_chosen = cursor && source->has_cursor();
-    starts.push_back(
-        {std::move(source), is_chosen ? cursor_choice(*cursor) : sources::CursorChoice{}});
+    starts.push_back({std::move(source), is_chosen ? *cursor : sources::CursorChoice{}});
   }
-  check_together(starts, settings, flags);
+  check_together(starts, invocation);
   return starts;
 }
 
-std::optional<sources::LabelerLimits> discovery_choice(const Settings& settings,
-                                                       const SourceFlags& flags) {
-  // More would need too many threads.
-  constexpr std::int64_t kMostLabelers = 1'000;
-  const Found most =
-      settings.find_or_default(kMaxDiscoveredLabelers, flags.max_discovered_labelers);
-  sources::LabelerLimits limits;
-  limits.labelers = static_cast<std::size_t>(whole_number(most, 1, kMostLabelers));
-  if (!flags.discover_labelers && !yes(settings.find(kDiscoverLabelers, std::nullopt))) {
-    return std::nullopt;
-  }
-  return limits;
-}
-
-std::vector<std::string> signal_choice(const Settings& settings, const SourceFlags& flags) {
-  // Each is searched for in the messages of accounts that the filter excludes.
-  constexpr std::size_t kMost = 10;
-  std::vector<std::string> collections;
-  for (const Found& found : all_of(settings, kSignalCollection, flags.signal_collections)) {
-    if (!atproto::is_nsid(found.value)) {
-      throw UsageError(
-          fmt::format("{}: '{}' is not a collection; an example is "
-                      "app.bsky.feed.generator",
-                      found.origin, found.value));
-    }
-    if (collections.size() == kMost) {
-      throw UsageError(fmt::format("{}: at most {} collections", found.origin, kMost));
-    }
-    collections.push_back(found.value);
-  }
-  return collections;
-}
-
-FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags) {
-  using std::chrono::milliseconds;
-  const auto seconds = [&](const Setting& setting, const std::optional<std::string>& flag,
-                           milliseconds otherwise) {
-    const auto found = settings.find(setting, flag);
-    return found ? milliseconds(std::chrono::seconds(whole_number(*found, 1, 86'400))) : otherwise;
-  };
-  FailOverChoice choice;
-  auto& options = choice.options;
-  options.gone_after = seconds(kFailoverAfter, flags.failover_after, options.gone_after);
-  options.silent_after = 2 * options.gone_after;
-  options.back_after = seconds(kFailbackAfter, flags.failback_after, options.back_after);
-  options.probe_interval = std::clamp<milliseconds>(options.back_after / 5, std::chrono::seconds(1),
-                                                    options.probe_interval);
-  options.urgent_interval = std::clamp<milliseconds>(
-      options.gone_after / 6, std::chrono::seconds(1), options.urgent_interval);
-  choice.margin = seconds(kFailoverMargin, flags.failover_margin, std::chrono::minutes(2));
-  return choice;
-}
-
-TapAddress tap_address(const Settings& settings, const std::optional<std::string>& flag,
-                       const std::optional<std::string>& password_file) {
-  const Found url = settings.require(kTap, flag, "ws://localhost:2480");
-  TapAddress tap{address(url, kChannel, "ws://localhost:2480"), ""};
-  if (const auto file = settings.find(kTapPasswordFile, password_file)) {
+TapAddress tap_address(const Invocation& invocation) {
+  const SettingValue url = invocation.require(kTap, "ws://localhost:2480");
+  TapAddress tap{stream_address(url, kChannel, "ws://localhost:2480"), ""};
+  if (const auto file = invocation[kTapPasswordFile]) {
     tap.password = read_password(*file);
   }
   return tap;

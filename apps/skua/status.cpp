@@ -4,16 +4,27 @@
 
 #include "app/database.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "database.hpp"
+#include "settings.hpp"
 
 namespace skua::cli {
+namespace {
 
-int status(const Settings& settings, const StatusFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
+int print_status(const Invocation& invocation) {
+  const std::string url = require_database(invocation);
   app::check_database(url);
   const nlohmann::json status = status::read_status(url, system_clock());
-  fmt::print("{}", flags.json ? status.dump(2) + "\n" : status::status_text(status));
+  fmt::print("{}", invocation[kJson] ? status.dump(2) + "\n" : status::status_text(status));
   return kSuccess;
+}
+
+}  // namespace
+
+CommandSpecs status_commands() {
+  return {{"status",
+           "Print sources, cursors, lag, backfills, tables and dead letters",
+           {kDatabase, kJson},
+           print_status}};
 }
 
 }  // namespace skua::cli

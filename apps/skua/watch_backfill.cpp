@@ -1,13 +1,24 @@
 #include "watch_backfill.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "accounts.hpp"
+#include "base/log.hpp"
 #include "command_line/finish.hpp"
-#include "live_display.hpp"
 #include "progress.hpp"
+#include "settings.hpp"
 #include "status/backfill_text.hpp"
 
 namespace skua::cli {
@@ -17,19 +28,93 @@ constexpr std::chrono::milliseconds kHistoryPoll{20};
 constexpr std::chrono::milliseconds kRedraw{500};
 constexpr std::chrono::seconds kLook{1};
 
+bool can_be_drawn_on() {
+  const char* term = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+winsize size_of_terminal() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size = {24, 80, 0, 0};
+  return size;
+}
+
+/// A few lines at the end of a terminal that are redrawn in place, below the lines of the log. With
+/// --quiet, or if stdout is not a terminal, it does nothing. One per process, on the main thread.
+class LiveDisplay {
+ public:
+  LiveDisplay() : is_live_(!is_quiet() && can_be_drawn_on()) {
+    if (!is_live_) return;
+    set_log_frame(
+        [this] {
+          mutex_.lock();
+          erase_locked();
+        },
+        [this] {
+          print_locked();
+          mutex_.unlock();
+        });
+  }
+  /// Leaves the last lines on the screen, and the cursor below them.
+  ~LiveDisplay() {
+    if (is_live_) set_log_frame({}, {});
+  }
+  LiveDisplay(const LiveDisplay&) = delete;
+  LiveDisplay& operator=(const LiveDisplay&) = delete;
+
+  /// Whether it draws on a terminal.
+  bool is_live() const { return is_live_; }
+  /// The current width of a line in characters. The last column stays free: some terminals wrap
+  /// automatically.
+  std::size_t width() const { return std::max<std::size_t>(size_of_terminal().ws_col, 2) - 1; }
+
+  void draw(std::vector<std::string> lines) {
+    if (!is_live_) return;
+    // Lines that have scrolled off the top cannot be redrawn.
+    const std::size_t rows = std::max<std::size_t>(size_of_terminal().ws_row, 2) - 1;
+    if (lines.size() > rows) lines.resize(rows);
+    const std::scoped_lock lock(mutex_);
+    erase_locked();
+    lines_ = std::move(lines);
+    print_locked();
+  }
+  /// Removes the lines, before other output.
+  void clear() { draw({}); }
+
+ private:
+  // An exception here would keep the lock of a log line; a failed write shows at the end of the
+  // program.
+  void erase_locked() {
+    if (shown_ > 0) std::fputs(fmt::format("\x1b[{}A\r\x1b[J", shown_).c_str(), stdout);
+    shown_ = 0;
+    std::fflush(stdout);
+  }
+
+  void print_locked() {
+    for (const std::string& line : lines_) std::fputs((line + '\n').c_str(), stdout);
+    shown_ = lines_.size();
+    std::fflush(stdout);
+  }
+
+  const bool is_live_;
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+  /// The number of lines on the screen.
+  std::size_t shown_ = 0;
+};
+
 }  // namespace
 
-std::unique_ptr<accounts::AccountSource> backfill_accounts(
-    const Settings& settings, const std::optional<std::string>& did_docs,
-    const VerificationFlags& verification, const std::string& database_url) {
-  if (did_docs) {
+std::unique_ptr<accounts::AccountSource> backfill_accounts(const Invocation& invocation,
+                                                           const std::string& database_url) {
+  if (const auto did_docs = invocation[kDidDocs]) {
     auto documents = document_accounts(*did_docs);
     if (const std::string& problem = documents->problem(); !problem.empty()) {
       command_line::print_stderr("skua: {}\n", problem);
     }
     return documents;
   }
-  auto accounts = network_accounts(settings, verification);
+  auto accounts = network_accounts(invocation);
   accounts.database_url = database_url;
   return std::make_unique<accounts::NetworkAccounts>(accounts, system_clock());
 }

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <sys/ioctl.h>
 #include <unicode/ubrk.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
+#include <unistd.h>
 
 #include "base/utf8.hpp"
 
@@ -182,6 +184,14 @@ std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   }
   return lines;
+}
+
+std::optional<std::size_t> terminal_width() {
+  constexpr std::size_t kWidest = 1'000;
+  if (::isatty(STDOUT_FILENO) != 1) return std::nullopt;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = 80;
+  return std::min<std::size_t>(size.ws_col, kWidest);
 }
 
 }  // namespace skua::command_line

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,5 +24,8 @@ std::string cut_text(std::string_view text, std::size_t columns);
 
 /// The text in lines of at most `columns`, broken at blanks if possible. Zero columns: no lines.
 std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns);
+
+/// The width of the terminal on stdout, at most 1,000; nothing: stdout is no terminal.
+std::optional<std::size_t> terminal_width();
 
 }  // namespace skua::command_line

@@ -1,28 +1,84 @@
 #include "command_line/help_text.hpp"
 
 #include <algorithm>
-#include <string>
+#include <sstream>
+#include <string_view>
 
-#include <fmt/format.h>
+#include "command_line/display_text.hpp"
 
 namespace skua::command_line {
+namespace {
 
-void hide_argument_types(CLI::App& root) {
-  for (CLI::Option* option : root.get_options()) {
-    if (option->get_positional()) option->type_name("");
+/// The least width of a text beside its indent.
+constexpr std::size_t kNarrowest = 20;
+
+/// The line, and below it what does not fit, behind `indent` blanks.
+std::string hanging(const std::string& line, std::size_t indent, std::size_t columns) {
+  if (line.size() <= indent) return line + "\n";
+  std::string text = line.substr(0, indent);
+  const std::size_t width = std::max(columns, indent + kNarrowest) - indent;
+  bool is_first = true;
+  for (const std::string& part : wrapped_text(std::string_view(line).substr(indent), width)) {
+    if (!is_first) text.append(indent, ' ');
+    is_first = false;
+    text += part + "\n";
   }
-  for (CLI::App* command : root.get_subcommands([](CLI::App*) { return true; })) {
-    hide_argument_types(*command);
-  }
+  return text;
 }
 
-void explain_exit_codes(CLI::App& command, std::string_view success, std::string_view failure) {
-  std::string footer = command.get_footer();
-  footer.insert(std::min(footer.find("Example"), footer.size()),
-                fmt::format("Exit codes:\n  0  {}\n  1  {}\n  2  the command line or a setting is "
-                            "wrong\n\n",
-                            success, failure));
-  command.footer(footer);
+/// Where the text of an entry begins: behind two blanks that follow its name.
+std::size_t text_column(const std::string& entry) {
+  const std::size_t name = entry.find_first_not_of(' ');
+  const std::size_t gap = entry.find("  ", name);
+  return gap == std::string::npos ? name : entry.find_first_not_of(' ', gap);
+}
+
+}  // namespace
+
+std::string HelpFormatter::wrapped_entry(const std::string& entry) const {
+  if (!columns_) return entry;
+  std::istringstream lines(entry);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    text += hanging(line, get_column_width(), *columns_);
+  }
+  return text;
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
+  return wrapped_entry(CLI::Formatter::make_subcommand(command));
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+  return wrapped_entry(CLI::Formatter::make_option(option, is_positional));
+}
+
+std::string HelpFormatter::make_footer(const CLI::App* command) const {
+  const std::string footer = CLI::Formatter::make_footer(command);
+  return columns_ ? wrapped_footer(footer, *columns_) : footer;
+}
+
+std::string wrapped_footer(const std::string& footer, std::size_t columns) {
+  std::istringstream lines(footer);
+  std::string text;
+  std::string paragraph;
+  bool has_examples = false;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) text += hanging(paragraph, 0, columns);
+    paragraph.clear();
+  };
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_entry = line.starts_with("  ");
+    if (!line.empty() && !is_entry && !line.ends_with(':')) {
+      paragraph += (paragraph.empty() ? "" : " ") + line;
+      continue;
+    }
+    end_paragraph();
+    if (!is_entry) has_examples = line.starts_with("Example");
+    text += is_entry && !has_examples ? hanging(line, text_column(line), columns) : line + "\n";
+  }
+  end_paragraph();
+  return text;
 }
 
 }  // namespace skua::command_line

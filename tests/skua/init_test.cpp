@@ -13,7 +13,6 @@
 
 #include "init_file.hpp"
 #include "init_plan.hpp"
-#include "init_questions.hpp"
 
 namespace skua::cli::init_test {
 namespace {
@@ -25,10 +24,12 @@ using testing::Not;
 
 const std::string kDatabaseUrl = "postgresql://localhost/skua";
 
+using Given = Invocation::Given;
+
 class InitTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const Setting* setting : Setting::all()) ::unsetenv(setting->environment);
+    for (const OptionText* setting : all_settings()) ::unsetenv(setting->environment.c_str());
     ::unsetenv("SKUA_CONFIG");
     auto pattern = (std::filesystem::temp_directory_path() / "skua-init-XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
@@ -36,11 +37,11 @@ class InitTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  static Settings no_settings() { return {std::nullopt, Settings::WithoutFile{}}; }
+  static InitPlan plan_of(Given given) { return init_plan(Invocation(std::move(given))); }
 
-  static std::string usage_error(const InitFlags& flags) {
+  static std::string usage_error(Given given) {
     try {
-      init_plan(no_settings(), flags);
+      plan_of(std::move(given));
     } catch (const UsageError& error) {
       return error.what();
     }
@@ -65,77 +66,73 @@ class InitTest : public testing::Test {
 };
 
 TEST_F(InitTest, flags_make_a_plan) {
-  const InitPlan plan = init_plan(no_settings(), {.accounts = {"Alice.Test", "@bob.test"},
-                                                  .collections = {"app.bsky.graph.*"},
-                                                  .database = kDatabaseUrl,
-                                                  .projections = {"post_stats"},
-                                                  .retention = {"app.bsky.feed.like=90d"}});
+  const InitPlan plan = plan_of({{"--account", {"Alice.Test", "@bob.test"}},
+                                 {"--collection", {"app.bsky.graph.*"}},
+                                 {"--database", {kDatabaseUrl}},
+                                 {"--projection", {"post_stats"}},
+                                 {"--retention", {"app.bsky.feed.like=90d"}}});
   EXPECT_EQ(plan.use, InitUse::Accounts);
   EXPECT_THAT(plan.accounts, ElementsAre("alice.test", "bob.test"));
   EXPECT_THAT(plan.retention, ElementsAre(std::pair("app.bsky.feed.like", "90d")));
-  EXPECT_THAT(plan.settings, ElementsAre(std::pair(&kDatabase, kDatabaseUrl),
-                                         std::pair(&kRelay, std::string(kDefaultRelay))));
-  EXPECT_EQ(
-      init_plan(no_settings(), {.collections = {"app.bsky.feed.post"}, .database = kDatabaseUrl})
-          .use,
-      InitUse::Collections);
+  EXPECT_THAT(plan.settings,
+              ElementsAre(std::pair<const OptionText*, std::string>(&kDatabase, kDatabaseUrl),
+                          std::pair<const OptionText*, std::string>(&kRelay, kDefaultRelay)));
+  EXPECT_EQ(plan_of({{"--collection", {"app.bsky.feed.post"}}, {"--database", {kDatabaseUrl}}}).use,
+            InitUse::Collections);
 }
 
 TEST_F(InitTest, missing_flags_are_listed) {
   EXPECT_EQ(usage_error({}), "needed: --use accounts|collections|network, --database URL");
-  EXPECT_EQ(usage_error({.use = "accounts"}), "needed: --account WHO, --database URL");
-  EXPECT_EQ(usage_error({.use = "collections", .database = kDatabaseUrl}),
+  EXPECT_EQ(usage_error({{"--use", {"accounts"}}}), "needed: --account WHO, --database URL");
+  EXPECT_EQ(usage_error({{"--use", {"collections"}}, {"--database", {kDatabaseUrl}}}),
             "needed: --collection NSID");
 }
 
 TEST_F(InitTest, wrong_values_are_named) {
-  const auto with = [](auto change) {
-    InitFlags flags{.use = "network", .database = kDatabaseUrl};
-    change(flags);
-    return usage_error(flags);
+  const auto with = [](const std::string& option, const std::string& value) {
+    Given given{{"--use", {"network"}}, {"--database", {kDatabaseUrl}}};
+    given[option] = {value};
+    return usage_error(std::move(given));
   };
-  EXPECT_THAT(with([](auto& flags) { flags.use = "all"; }), HasSubstr("--use: 'all'"));
-  EXPECT_THAT(with([](auto& flags) { flags.accounts = {"did:plc:xxxx"}; }),
+  EXPECT_THAT(with("--use", "all"), HasSubstr("--use: 'all'"));
+  EXPECT_THAT(with("--account", "did:plc:xxxx"),
               HasSubstr("--account: 'did:plc:xxxx' is malformed"));
-  EXPECT_THAT(with([](auto& flags) { flags.accounts = {"alice.test"}; }),
-              HasSubstr("leave out --account"));
-  EXPECT_THAT(with([](auto& flags) { flags.collections = {"posts"}; }),
-              HasSubstr("--collection: 'posts'"));
-  EXPECT_THAT(with([](auto& flags) { flags.projections = {"likes"}; }),
-              HasSubstr("--projection: 'likes' is not one of "));
+  EXPECT_THAT(with("--account", "alice.test"), HasSubstr("leave out --account"));
+  EXPECT_THAT(with("--collection", "posts"), HasSubstr("--collection: 'posts'"));
+  EXPECT_THAT(with("--projection", "likes"), HasSubstr("--projection: 'likes' is not one of "));
   for (const char* rule :
        {"app.bsky.feed.like", "likes=90d", "app.bsky.feed.like=soon", "app.bsky.feed.like=1s"}) {
-    EXPECT_THAT(with([&](auto& flags) { flags.retention = {rule}; }), HasSubstr("--retention: "))
-        << rule;
+    EXPECT_THAT(with("--retention", rule), HasSubstr("--retention: ")) << rule;
   }
-  EXPECT_THAT(with([](auto& flags) { flags.relays = {"notaurl"}; }),
-              HasSubstr("--relay: 'notaurl'"));
-  EXPECT_THAT(with([](auto& flags) { flags.database = "postgresql://u:secret@host:x/db"; }),
+  EXPECT_THAT(with("--relay", "notaurl"), HasSubstr("--relay: 'notaurl'"));
+  EXPECT_THAT(with("--database", "postgresql://u:secret@host:x/db"),
               testing::AllOf(HasSubstr("--database: "), Not(HasSubstr("secret"))));
 }
 
 TEST_F(InitTest, the_file_has_the_settings_of_the_plan_and_comments_for_all_others) {
-  InitFlags flags{.use = "network",
-                  .database = R"(host='/tmp/a "b"' dbname=skua)",
-                  .relays = {"wss://one.example", "wss://two.example"}};
-  flags.verification.plc = "http://localhost:2582";
-  flags.verification.allow_private_hosts = true;
-  const std::string text = init_file_text(init_plan(no_settings(), flags));
+  const std::string database = R"(host='/tmp/a "b"' dbname=skua)";
+  const std::string text =
+      init_file_text(plan_of({{"--use", {"network"}},
+                              {"--database", {database}},
+                              {"--relay", {"wss://one.example", "wss://two.example"}},
+                              {"--plc", {"http://localhost:2582"}},
+                              {"--log-level", {"debug"}},
+                              {"--allow-private-hosts", {"true"}}}));
   EXPECT_EQ(write_init_file(file(), text, false), std::nullopt);
   EXPECT_EQ(content(file()), text);
 
-  const Settings read(file().string());
-  EXPECT_EQ(read.find(kDatabase, std::nullopt)->value, *flags.database);
-  EXPECT_EQ(read.find(kRelay, std::nullopt)->value, "wss://one.example wss://two.example");
-  EXPECT_EQ(read.find(kPlc, std::nullopt)->value, "http://localhost:2582");
-  EXPECT_EQ(read.find(kAllowPrivateHosts, std::nullopt)->value, "true");
+  const Invocation read({}, SettingsFile(file().string()));
+  EXPECT_EQ(read[kDatabase], database);
+  EXPECT_EQ(read.find(kRelay)->value, "wss://one.example wss://two.example");
+  EXPECT_EQ(read[kPlc], "http://localhost:2582");
+  EXPECT_TRUE(read[kAllowPrivateHosts]);
   int values = 0;
-  for (const Setting* setting : Setting::all()) {
-    EXPECT_THAT(text, HasSubstr(std::string("# ") + setting->meaning + ".\n")) << setting->key;
-    if (read.find(*setting, std::nullopt)) {
+  for (const OptionText* setting : all_settings()) {
+    EXPECT_THAT(text, HasSubstr("# " + setting->meaning + ".\n")) << setting->key;
+    if (read.has(*setting)) {
       ++values;
     } else {
-      EXPECT_THAT(text, HasSubstr("\n#" + std::string(setting->key) + " = ")) << setting->key;
+      EXPECT_THAT(text, HasSubstr("\n#" + setting->key + " = ")) << setting->key;
     }
   }
   EXPECT_EQ(values, 4);
@@ -170,14 +167,15 @@ TEST_F(InitTest, questions_complete_the_flags) {
       "notaurl\n\nlikes\npost_stats\napp.bsky.feed.like=90d\nno\n");
   std::ostringstream out;
   Questions questions(in, out);
-  InitFlags flags;
-  complete_by_questions(questions, no_settings(), flags);
-  EXPECT_EQ(flags.use, "accounts");
-  EXPECT_THAT(flags.accounts, ElementsAre("alice.test", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"));
-  EXPECT_EQ(flags.database, "postgresql:///skua");
-  EXPECT_THAT(flags.relays, ElementsAre(kDefaultRelay));
-  EXPECT_THAT(flags.projections, ElementsAre("post_stats"));
-  EXPECT_THAT(flags.retention, ElementsAre("app.bsky.feed.like=90d"));
+  Invocation invocation;
+  complete_by_questions(questions, invocation);
+  EXPECT_EQ(invocation[kUse], InitUse::Accounts);
+  EXPECT_THAT(invocation[kInitAccounts],
+              ElementsAre("alice.test", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"));
+  EXPECT_EQ(invocation[kDatabase], "postgresql:///skua");
+  EXPECT_EQ(invocation.find(kRelay)->value, kDefaultRelay);
+  EXPECT_THAT(invocation[kProjections], ElementsAre("post_stats"));
+  EXPECT_THAT(invocation[kRetention], ElementsAre(std::pair("app.bsky.feed.like", "90d")));
   EXPECT_FALSE(questions.confirm("Continue?"));
   EXPECT_THAT(out.str(), HasSubstr("--use: 'somebody' is not one of"));
   EXPECT_THAT(out.str(), HasSubstr("'alice' is not a DID"));
@@ -188,12 +186,12 @@ TEST_F(InitTest, what_the_flags_have_is_not_asked) {
   std::istringstream in;
   std::ostringstream out;
   Questions questions(in, out);
-  InitFlags flags{.collections = {"app.bsky.feed.post"},
-                  .database = kDatabaseUrl,
-                  .relays = {"wss://one.example"},
-                  .projections = {"post_stats"},
-                  .retention = {"app.bsky.feed.post=90d"}};
-  complete_by_questions(questions, no_settings(), flags);
+  Invocation invocation(Given{{"--collection", {"app.bsky.feed.post"}},
+                              {"--database", {kDatabaseUrl}},
+                              {"--relay", {"wss://one.example"}},
+                              {"--projection", {"post_stats"}},
+                              {"--retention", {"app.bsky.feed.post=90d"}}});
+  complete_by_questions(questions, invocation);
   EXPECT_THAT(out.str(), IsEmpty());
 }
 

@@ -7,6 +7,7 @@
 
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
+#include "change_feed/log_pages.sql.hpp"
 
 namespace skua::change_feed {
 namespace {
@@ -15,18 +16,6 @@ using store::Array;
 using store::Params;
 using store::Rows;
 using store::Statement;
-
-// skua.change_log_end() reads a partition directly, which skua_reader may not.
-const Statement kState{
-    "change_feed_state",
-    "SELECT s.timeline, (SELECT l.pos FROM skua.change_log AS l ORDER BY l.pos LIMIT 1), "
-    "(SELECT l.pos + l.n FROM skua.change_log AS l ORDER BY l.pos DESC LIMIT 1) "
-    "FROM skua.change_log_state AS s"};
-
-const Statement kBlockAt{
-    "change_feed_block_at",
-    "SELECT l.pos, l.pos + l.n, l.at FROM skua.change_log AS l WHERE l.pos <= $1::int8 "
-    "ORDER BY l.pos DESC LIMIT 1"};
 
 /// The blocks with the positions from $1 to before $2.
 constexpr const char* kBlocks =
@@ -76,15 +65,6 @@ const Statement kLabels{
         "WHERE c.kind = 4 AND r.change = c.place - 1 AND l.actor_id = c.actor_id "
         "AND l.val = c.val AND NOT l.neg "
         "AND b.pos + c.place - 1 >= $1::int8 AND b.pos + c.place - 1 < $2::int8"};
-
-// The texts of a page have a limit; the first one is always returned.
-const Statement kRecords{
-    "change_feed_records",
-    "SELECT r.place::int4, r.cid, "
-    "CASE WHEN r.total - octet_length(r.text) < $4::int8 THEN r.text END "
-    "FROM (SELECT t.place, t.cid, t.text, sum(octet_length(t.text)) OVER (ORDER BY t.place) AS "
-    "total FROM (SELECT j.place, j.cid, j.record::text AS text "
-    "FROM bsky.record_json($1::int4[], $2::int4[], $3::int8[]) AS j) AS t) AS r ORDER BY 1"};
 
 /// The records of the first statement of a page, and how many times more the next one may have.
 constexpr std::size_t kFirstRecords = 8;
@@ -192,7 +172,7 @@ std::optional<std::int64_t> add_records_of(store::Session& session,
   }
   Params params;
   params.array(actors).array(collections).array(rkeys).int8(static_cast<std::int64_t>(max_bytes));
-  const Rows rows = session.execute(kRecords, params);
+  const Rows rows = session.execute(sql::change_feed_records, params);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& event = *drafts[static_cast<std::size_t>(rows.int4(i, 0)) - 1]->event;
     if (rows.is_null(i, 2)) return event.pos;
@@ -239,7 +219,7 @@ bool PageAccounts::has(std::int32_t account) const {
 }
 
 LogState read_log_state(store::Session& session) {
-  const Rows rows = session.execute(kState, {});
+  const Rows rows = session.execute(sql::change_feed_state, {});
   // An empty log has not begun.
   if (rows.is_null(0, 1)) return {rows.int4(0, 0), 1, 1};
   return {rows.int4(0, 0), rows.int8(0, 1), rows.int8(0, 2)};
@@ -251,7 +231,7 @@ std::int64_t position_at(store::Session& session, const LogState& state, Timesta
   while (first < last) {
     Params params;
     params.int8(first + (last - first) / 2);
-    const Rows rows = session.execute(kBlockAt, params);
+    const Rows rows = session.execute(sql::change_feed_block_at, params);
     if (rows.empty()) return first;
     if (rows.timestamp(0, 2) >= time) {
       last = rows.int8(0, 0);

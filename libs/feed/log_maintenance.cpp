@@ -9,6 +9,7 @@
 #include "store/dead_letter_table.hpp"
 #include "store/process_name.hpp"
 #include "store/sqlstate.hpp"
+#include "feed/log_maintenance.sql.hpp"
 
 namespace skua::feed {
 namespace {
@@ -19,29 +20,13 @@ using store::Statement;
 constexpr std::chrono::milliseconds kDropPatience{500};
 constexpr std::int64_t kPartitionsAhead = 2;
 
-const Statement kEnd{"feed_log_end",
-                     "SELECT e.position - 1, e.position >> 24, s.max_bytes "
-                     "FROM skua.change_log_state AS s, "
-                     "LATERAL (SELECT skua.change_log_end() AS position) AS e"};
-const Statement kMakePartition{"feed_make_partition",
-                               "SELECT skua.make_change_log_partition($1::int8)"};
-const Statement kDropPartition{"feed_drop_partition",
-                               "SELECT skua.drop_change_log_partition($1::int8)"};
-const Statement kPartitions{
-    "feed_partitions",
-    "SELECT p.number, pg_total_relation_size(p.oid) FROM (SELECT c.oid, "
-    "substring(c.relname FROM '^change_log_([0-9]+)$')::int8 AS number FROM pg_inherits AS i "
-    "JOIN pg_class AS c ON c.oid = i.inhrelid "
-    "WHERE i.inhparent = 'skua.change_log'::regclass) AS p "
-    "WHERE p.number IS NOT NULL ORDER BY p.number"};
-
 struct Partition {
   std::int64_t number = 0;
   std::int64_t bytes = 0;
 };
 
 std::vector<Partition> read_partitions(store::Session& session) {
-  const store::Rows rows = session.execute(kPartitions, {});
+  const store::Rows rows = session.execute(sql::feed_partitions, {});
   std::vector<Partition> partitions;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     partitions.push_back({rows.int8(i, 0), rows.is_null(i, 1) ? 0 : rows.int8(i, 1)});
@@ -69,7 +54,7 @@ bool drop(store::Session& session, std::int64_t number) {
   session.limit_lock_waits(kDropPatience);
   bool dropped = false;
   try {
-    session.execute(kDropPartition, store::Params().int8(number));
+    session.execute(sql::feed_drop_partition, store::Params().int8(number));
     dropped = true;
   } catch (const store::ServerError& error) {
     if (error.sqlstate() != store::kLockNotAvailable) throw;
@@ -81,13 +66,13 @@ bool drop(store::Session& session, std::int64_t number) {
 }  // namespace
 
 void maintain_change_log(store::Session& session, LogMetrics& metrics) {
-  const store::Rows end = session.execute(kEnd, {});
+  const store::Rows end = session.execute(sql::feed_log_end, {});
   const std::int64_t newest = end.int8(0, 1);
   const std::int64_t max_bytes = end.int8(0, 2);
   for (std::int64_t number = newest; number <= newest + kPartitionsAhead; ++number) {
     store::Params params;
     params.int8(number);
-    session.execute(kMakePartition, params);
+    session.execute(sql::feed_make_partition, params);
   }
 
   std::int64_t bytes = 0;

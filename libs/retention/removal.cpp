@@ -12,6 +12,7 @@
 #include "writer/discard.hpp"
 #include "writer/purge.hpp"
 #include "writer/table_writer.hpp"
+#include "retention/removal.sql.hpp"
 
 namespace skua::retention {
 namespace {
@@ -20,36 +21,6 @@ using store::Statement;
 
 constexpr std::int64_t kBlocksOfStep = 128;
 constexpr std::size_t kRowsOfStep = 1'000;
-
-// Processes apply a change of the filter within two seconds.
-const Statement kExcluded{
-    "retention_excluded",
-    "SELECT e.did, a.id FROM skua.excluded_accounts AS e LEFT JOIN bsky.actors AS a ON a.did = "
-    "e.did WHERE NOT EXISTS (SELECT FROM skua.dropped_indexes) AND (e.removed_at IS NULL AND "
-    "($1::boolean OR e.excluded_at < clock_timestamp() - interval '15 seconds') "
-    "OR e.removed_at < e.excluded_at + interval '10 minutes' "
-    "AND e.excluded_at < clock_timestamp() - interval '10 minutes') ORDER BY e.did LIMIT 100"};
-const Statement kRemoved{
-    "retention_removed",
-    "UPDATE skua.excluded_accounts SET removed_at = clock_timestamp() WHERE did = $1::text"};
-
-const Statement kRules{"retention_rules",
-                       "SELECT collection, extract(epoch FROM keep)::int8, pass_at, removed FROM "
-                       "skua.retention ORDER BY collection"};
-const Statement kNext{
-    "retention_next",
-    "SELECT r.collection FROM skua.retention AS r WHERE NOT EXISTS (SELECT FROM "
-    "skua.dropped_indexes) AND (r.next_block IS NOT NULL OR r.pass_at IS NULL OR "
-    "r.pass_at < clock_timestamp() - interval '1 hour') ORDER BY r.pass_at NULLS FIRST LIMIT 1"};
-const Statement kBegin{
-    "retention_begin",
-    "SELECT coalesce(r.next_block, 0), clock_timestamp() - r.keep, c.id FROM skua.retention AS r "
-    "LEFT JOIN bsky.collections AS c ON c.nsid = r.collection WHERE r.collection = $1::text FOR "
-    "UPDATE OF r SKIP LOCKED"};
-const Statement kEnd{
-    "retention_end",
-    "UPDATE skua.retention SET next_block = $2::int8, removed = removed + $3::int8, pass_at = CASE "
-    "WHEN next_block IS NULL THEN clock_timestamp() ELSE pass_at END WHERE collection = $1::text"};
 
 struct TableSize {
   std::int64_t blocks = 0;
@@ -67,7 +38,7 @@ TableSize size_of(store::Session& session, const writer::TableWriter& table) {
 }  // namespace
 
 std::vector<Rule> read_rules(store::Session& session) {
-  const store::Rows rows = session.execute(kRules, {});
+  const store::Rows rows = session.execute(sql::retention_rules, {});
   std::vector<Rule> rules;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Rule& rule = rules.emplace_back();
@@ -100,7 +71,7 @@ std::size_t purge_deleted(store::Session& session, const std::stop_token& stop,
 std::size_t remove_excluded(store::Session& session, Due due, RemovalMetrics& metrics) {
   store::Params params;
   params.boolean(due == Due::Now);
-  const store::Rows excluded = session.execute(kExcluded, params);
+  const store::Rows excluded = session.execute(sql::retention_excluded, params);
   for (std::size_t i = 0; i < excluded.size(); ++i) {
     const std::string did(excluded.text(i, 0));
     if (!excluded.is_null(i, 1)) {
@@ -109,13 +80,13 @@ std::size_t remove_excluded(store::Session& session, Due due, RemovalMetrics& me
     crash_point("excluded_removed");
     store::Params of_did;
     of_did.text(did);
-    session.execute(kRemoved, of_did);
+    session.execute(sql::retention_removed, of_did);
   }
   return excluded.size();
 }
 
 std::string next_expiring(store::Session& session) {
-  const store::Rows next = session.execute(kNext, {});
+  const store::Rows next = session.execute(sql::retention_next, {});
   return next.empty() ? std::string() : std::string(next.text(0, 0));
 }
 
@@ -124,7 +95,7 @@ ExpiryStep expire_step(store::Session& session, const std::string& collection,
   store::Transaction transaction(session);
   store::Params of_collection;
   of_collection.text(collection);
-  const store::Rows rule = session.execute(kBegin, of_collection);
+  const store::Rows rule = session.execute(sql::retention_begin, of_collection);
   if (rule.empty()) return {.is_end = true};
   const std::int64_t first = rule.int8(0, 0);
   writer::ExpiredQuestion question{.collection_id = rule.is_null(0, 2) ? 0 : rule.int4(0, 2),
@@ -152,7 +123,7 @@ ExpiryStep expire_step(store::Session& session, const std::string& collection,
     end.null();
   }
   end.int8(static_cast<std::int64_t>(removed));
-  session.execute(kEnd, end);
+  session.execute(sql::retention_end, end);
   crash_point("before_expiry_commit");
   transaction.commit();
   metrics.expired += removed;

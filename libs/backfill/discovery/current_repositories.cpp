@@ -6,14 +6,10 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/seeded_hash.hpp"
+#include "backfill/discovery/current_repositories.sql.hpp"
 
 namespace skua::backfill {
 namespace {
-
-const store::Statement kCurrent{"repositories_current",
-                                "SELECT r.did FROM unnest($1::text[], $2::int8[]) "
-                                "AS u(did, listed) JOIN skua.repositories AS r ON r.did = u.did "
-                                "WHERE r.state = 'complete' AND r.rev >= u.listed"};
 
 }  // namespace
 
@@ -30,7 +26,7 @@ std::size_t leave_out_current(store::Session& session, std::vector<NewJob>& jobs
   if (!any) return 0;
   store::Params params;
   params.array(dids).array(listed);
-  const store::Rows rows = session.execute(kCurrent, params);
+  const store::Rows rows = session.execute(sql::repositories_current, params);
   boost::unordered_flat_set<std::string, SeededHash> current;
   for (std::size_t i = 0; i < rows.size(); ++i) current.emplace(rows.text(i, 0));
   return std::erase_if(jobs, [&](const NewJob& job) { return current.contains(job.did); });

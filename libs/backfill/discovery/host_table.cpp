@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "store/first_column.hpp"
+#include "backfill/discovery/host_table.sql.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -12,17 +13,6 @@ using store::Array;
 using store::Params;
 using store::Session;
 using store::Statement;
-
-const Statement kInsertHosts{
-    "backfill_hosts_insert",
-    "INSERT INTO skua.backfill_hosts (host, what, is_operator_specified, announced, next_attempt, "
-    "updated_at, "
-    "begun_at) SELECT u.host, u.what, u.is_operator_specified, u.announced, $3::timestamptz, "
-    "$3::timestamptz, "
-    "$3::timestamptz "
-    "FROM unnest($1::text[], $2::text[], $4::boolean[], $5::int8[]) "
-    "AS u(host, what, is_operator_specified, announced) ORDER BY u.host, u.what "
-    "ON CONFLICT (host, what) DO NOTHING"};
 
 /// Updates the lists that exist, sorted as for the insert.
 Statement update_asked(const char* name, const std::string& where, const std::string& set) {
@@ -49,27 +39,6 @@ const Statement kHurryHosts = update_asked(
     "h.state IN ('none', 'listing') AND h.lease_owner IS NULL AND h.next_attempt > $3::timestamptz",
     "error = NULL");
 
-const Statement kOperatorSpecified{
-    "backfill_hosts_set_operator_specified",
-    "UPDATE skua.backfill_hosts AS h SET is_operator_specified = true "
-    "FROM unnest($1::text[], $2::text[]) AS u(host, what) "
-    "WHERE h.host = u.host AND h.what = u.what AND NOT h.is_operator_specified"};
-
-const Statement kAnnounced{
-    "backfill_hosts_announced",
-    "WITH said AS MATERIALIZED (SELECT h.host, h.what, u.announced "
-    "FROM unnest($1::text[], $2::text[], $3::int8[]) AS u(host, what, announced) "
-    "JOIN skua.backfill_hosts AS h ON h.host = u.host AND h.what = u.what "
-    "WHERE u.announced IS DISTINCT FROM h.announced AND u.announced IS NOT NULL "
-    "ORDER BY h.host, h.what FOR UPDATE OF h) "
-    "UPDATE skua.backfill_hosts AS h SET announced = said.announced "
-    "FROM said WHERE h.host = said.host AND h.what = said.what"};
-
-const Statement kOperatorHosts{
-    "backfill_hosts_operator_specified",
-    "SELECT DISTINCT host FROM skua.backfill_hosts WHERE is_operator_specified "
-    "ORDER BY host"};
-
 /// Adds lists that are new, and stores the announced numbers of all. `asked`: hosts, what, now.
 /// Returns the number of new lists.
 std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Params& asked,
@@ -92,13 +61,13 @@ std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Par
   asked.array(hosts).array(whats).timestamp(now);
   Params insert = asked;
   insert.array(is_operator_specified).array(announced);
-  const std::size_t begun = session.execute(kInsertHosts, insert).affected();
+  const std::size_t begun = session.execute(sql::backfill_hosts_insert, insert).affected();
   Params said;
   said.array(hosts).array(whats).array(announced);
-  session.execute(kAnnounced, said);
+  session.execute(sql::backfill_hosts_announced, said);
   Params named;
   named.array(operator_hosts).array(operator_whats);
-  session.execute(kOperatorSpecified, named);
+  session.execute(sql::backfill_hosts_set_operator_specified, named);
   return begun;
 }
 
@@ -140,7 +109,7 @@ std::size_t add_named_lists(Session& session, std::span<const HostList> lists,
 }
 
 std::vector<std::string> operator_hosts(Session& session) {
-  return store::first_column(session.execute(kOperatorHosts, {}));
+  return store::first_column(session.execute(sql::backfill_hosts_operator_specified, {}));
 }
 
 }  // namespace skua::backfill

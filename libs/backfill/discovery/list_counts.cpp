@@ -3,6 +3,8 @@
 #include <chrono>
 #include <string_view>
 
+#include "backfill/discovery/list_counts.sql.hpp"
+
 namespace skua::backfill {
 namespace {
 
@@ -10,24 +12,6 @@ using store::Params;
 using store::Rows;
 using store::Session;
 using store::Statement;
-
-const Statement kCounts{"backfill_hosts_counts",
-                        "SELECT what, CASE WHEN state = 'listing' AND lease_owner IS NULL THEN "
-                        "'none' ELSE state END AS shown, count(*), sum(listed)::int8 "
-                        "FROM skua.backfill_hosts WHERE starts_with(what, 'audit:') = $1::boolean "
-                        "GROUP BY what, shown"};
-
-const Statement kListErrors{
-    "backfill_hosts_errors",
-    "SELECT host, what, is_operator_specified, state, error, (extract(epoch FROM next_attempt) * "
-    "1000000)::int8 FROM skua.backfill_hosts WHERE error IS NOT NULL AND state <> 'cancelled' "
-    "AND starts_with(what, 'audit:') = $2::boolean "
-    "ORDER BY updated_at DESC, host, what LIMIT $1::int8"};
-
-const Statement kAbandonedSince{"backfill_hosts_abandoned_since",
-                                "SELECT count(*) FROM skua.backfill_hosts WHERE state = 'failed' "
-                                "AND updated_at >= $1::timestamptz "
-                                "AND NOT starts_with(what, 'audit:')"};
 
 ListState list_state(std::string_view text) {
   if (text == "listing") return ListState::Listing;
@@ -41,7 +25,7 @@ ListState list_state(std::string_view text) {
 std::map<std::string, ListCounts> list_counts(Session& session, ListPurpose purpose) {
   Params params;
   params.boolean(purpose == ListPurpose::Audit);
-  const Rows rows = session.execute(kCounts, params);
+  const Rows rows = session.execute(sql::backfill_hosts_counts, params);
   std::map<std::string, ListCounts> counts;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ListCounts& kind = counts[std::string(rows.text(i, 0))];
@@ -54,7 +38,7 @@ std::map<std::string, ListCounts> list_counts(Session& session, ListPurpose purp
 std::vector<ListError> list_errors(Session& session, std::size_t limit, ListPurpose purpose) {
   Params params;
   params.int8(static_cast<std::int64_t>(limit)).boolean(purpose == ListPurpose::Audit);
-  const Rows rows = session.execute(kListErrors, params);
+  const Rows rows = session.execute(sql::backfill_hosts_errors, params);
   std::vector<ListError> errors;
   errors.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -70,7 +54,7 @@ std::vector<ListError> list_errors(Session& session, std::size_t limit, ListPurp
 std::int64_t lists_abandoned_since(Session& session, Timestamp since) {
   Params params;
   params.timestamp(since);
-  return session.execute(kAbandonedSince, params).int8(0, 0);
+  return session.execute(sql::backfill_hosts_abandoned_since, params).int8(0, 0);
 }
 
 }  // namespace skua::backfill

@@ -4,6 +4,7 @@
 
 #include "backfill/queue/impl/job_sql.hpp"
 #include "store/first_column.hpp"
+#include "backfill/queue/due_jobs.sql.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -60,10 +61,6 @@ const Statement kRemainOf{
     "backfill_jobs_remain_of",
     "SELECT " + exists("did = ANY ($1::text[]) AND state IN ('queued', 'running')")};
 
-const Statement kRunning{"backfill_jobs_running",
-                         "SELECT j.did FROM unnest($1::text[]) AS u(did) "
-                         "JOIN skua.backfill_jobs AS j ON j.did = u.did WHERE j.state = 'running'"};
-
 }  // namespace
 
 std::vector<std::string> due_hosts(Session& session, Timestamp now, std::size_t limit,
@@ -101,7 +98,7 @@ bool jobs_remain_of(Session& session, std::span<const std::string> dids) {
 std::vector<std::string> running_jobs(Session& session, std::span<const std::string> dids) {
   Params params;
   params.array(impl::text_array(dids));
-  return store::first_column(session.execute(kRunning, params));
+  return store::first_column(session.execute(sql::backfill_jobs_running, params));
 }
 
 }  // namespace skua::backfill

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "backfill/queue/job_commands.sql.hpp"
+
 namespace skua::backfill {
 namespace {
 
@@ -54,17 +56,6 @@ const Command kRetry =
 const Command kCancelJobs = command("backfill_jobs_cancel", "j.state <> 'cancelled'",
                                     "state = 'cancelled', finished_at = $3::timestamptz");
 
-const Statement kJobBlocks{"backfill_jobs_blocks",
-                           "SELECT pg_relation_size('skua.backfill_jobs') / "
-                           "current_setting('block_size')::int8"};
-
-const Statement kRead{
-    "backfill_jobs_read",
-    "SELECT did, state, error, lease_owner, host, rev, coalesce(records, 0), attempts, "
-    "(extract(epoch FROM next_attempt) * 1000000)::int8, "
-    "(extract(epoch FROM finished_at) * 1000000)::int8 "
-    "FROM skua.backfill_jobs WHERE did = ANY ($1::text[]) ORDER BY did COLLATE \"C\""};
-
 Timestamp instant(const store::Rows& rows, std::size_t row, std::size_t column) {
   return Timestamp(std::chrono::microseconds(rows.int8(row, column)));
 }
@@ -99,7 +90,7 @@ std::size_t change_named(Session& session, const Statement& statement, const Par
 /// What a step changes moves to free places, and is met again unharmed, because it fits no more.
 std::size_t change_pieces(Session& session, const Statement& statement, const Params& common) {
   constexpr std::int64_t kBlocksAtOnce = 500;
-  const std::int64_t blocks = session.execute(kJobBlocks, {}).int8(0, 0);
+  const std::int64_t blocks = session.execute(sql::backfill_jobs_blocks, {}).int8(0, 0);
   std::size_t changed = 0;
   for (std::int64_t block = 0; block < blocks; block += kBlocksAtOnce) {
     Params params = common;
@@ -148,7 +139,7 @@ std::vector<JobRow> read_jobs(Session& session, std::span<const std::string> did
   for (const std::string& did : dids) array.text(did);
   Params params;
   params.array(array);
-  const store::Rows rows = session.execute(kRead, params);
+  const store::Rows rows = session.execute(sql::backfill_jobs_read, params);
   std::vector<JobRow> jobs;
   jobs.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {

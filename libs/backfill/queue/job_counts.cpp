@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backfill/queue/due_jobs.hpp"
+#include "backfill/queue/job_counts.sql.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -17,34 +18,6 @@ using store::Statement;
 
 // Beyond this many a state is projected, as the others are.
 constexpr std::int64_t kCountedOneByOne = 100'000;
-
-const Statement kFew{
-    "backfill_jobs_few",
-    "SELECT s.state, (SELECT count(*) FROM (SELECT FROM skua.backfill_jobs AS j "
-    "WHERE j.state = s.state AND j.error IS NOT NULL LIMIT $1::int8) AS few) "
-    "FROM (VALUES ('unavailable'), ('failed')) AS s(state) "
-    "UNION ALL SELECT 'running', (SELECT count(*) FROM (SELECT FROM skua.backfill_jobs "
-    "WHERE state = 'running' LIMIT $1::int8) AS few)"};
-
-const Statement kErrors{
-    "backfill_jobs_errors",
-    "SELECT s.state, last.error, count(*), "
-    "(extract(epoch FROM max(last.finished_at)) * 1000000)::int8 "
-    "FROM (VALUES ('queued'), ('running'), ('unavailable'), ('failed'), ('cancelled')) AS s(state) "
-    "CROSS JOIN LATERAL (SELECT j.error, j.finished_at FROM skua.backfill_jobs AS j "
-    "WHERE j.state = s.state AND j.error IS NOT NULL AND j.finished_at IS NOT NULL "
-    "ORDER BY j.finished_at DESC LIMIT 1000) AS last "
-    "GROUP BY s.state, last.error ORDER BY count(*) DESC, max(last.finished_at) DESC, last.error "
-    "LIMIT 50"};
-
-const Statement kCountBlocks{"backfill_counts_blocks",
-                             "SELECT pg_relation_size('skua.backfill_jobs') / "
-                             "current_setting('block_size')::int8"};
-
-const Statement kEndedSince{
-    "backfill_jobs_ended_since",
-    "SELECT count(*) FROM skua.backfill_jobs WHERE state = $1 AND error IS NOT NULL "
-    "AND finished_at >= $2::timestamptz"};
 
 std::int64_t projected(std::int64_t counted, double percent) {
   return std::llround(static_cast<double>(counted) * 100.0 / percent);
@@ -97,7 +70,7 @@ void count_sampled(Session& session, JobCounts& counts, std::size_t hosts, doubl
 
 JobCounts job_counts(Session& session, std::size_t hosts, std::int64_t sampled_blocks) {
   JobCounts counts;
-  const std::int64_t blocks = session.execute(kCountBlocks, {}).int8(0, 0);
+  const std::int64_t blocks = session.execute(sql::backfill_counts_blocks, {}).int8(0, 0);
   counts.exact = blocks <= sampled_blocks;
   const double percent =
       counts.exact ? 100.0
@@ -106,7 +79,7 @@ JobCounts job_counts(Session& session, std::size_t hosts, std::int64_t sampled_b
 
   Params limit;
   limit.int8(kCountedOneByOne);
-  const Rows few = session.execute(kFew, limit);
+  const Rows few = session.execute(sql::backfill_jobs_few, limit);
   for (std::size_t i = 0; i < few.size(); ++i) {
     const std::int64_t jobs = few.int8(i, 1);
     if (jobs < kCountedOneByOne) counts.by_state[job_state(few.text(i, 0)).value()] = jobs;
@@ -114,7 +87,7 @@ JobCounts job_counts(Session& session, std::size_t hosts, std::int64_t sampled_b
   std::erase_if(counts.by_state, [](const auto& state) { return state.second == 0; });
 
   counts.next_due = next_due(session);
-  const Rows errors = session.execute(kErrors, {});
+  const Rows errors = session.execute(sql::backfill_jobs_errors, {});
   for (std::size_t i = 0; i < errors.size(); ++i) {
     counts.errors.push_back({job_state(errors.text(i, 0)).value(), std::string(errors.text(i, 1)),
                              errors.int8(i, 2),
@@ -126,7 +99,7 @@ JobCounts job_counts(Session& session, std::size_t hosts, std::int64_t sampled_b
 std::int64_t jobs_ended_since(Session& session, JobState state, Timestamp since) {
   Params params;
   params.text(to_string(state)).timestamp(since);
-  return session.execute(kEndedSince, params).int8(0, 0);
+  return session.execute(sql::backfill_jobs_ended_since, params).int8(0, 0);
 }
 
 }  // namespace skua::backfill

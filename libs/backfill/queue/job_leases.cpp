@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backfill/queue/impl/job_sql.hpp"
+#include "backfill/queue/job_leases.sql.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -43,22 +44,6 @@ const LeaseStatements kLeaseUnknown =
     lease_statements("backfill_jobs_lease_unknown", impl::kQueuedWithoutHost, 4);
 const LeaseStatements kLeaseFile =
     lease_statements("backfill_jobs_lease_file", impl::kQueuedWithFile, 4);
-
-// Skips a job that is locked: it is ending and needs no lease. The lock of a transaction that
-// writes a chunk is weaker, and its job is renewed.
-const Statement kRenew{
-    "backfill_jobs_renew",
-    "WITH held AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE state = 'running' "
-    "AND lease_owner = $1 AND lease_until > $2::timestamptz FOR NO KEY UPDATE SKIP LOCKED) "
-    "UPDATE skua.backfill_jobs AS j SET lease_until = $3::timestamptz FROM held WHERE j.did = "
-    "held.did"};
-
-const Statement kRelease{
-    "backfill_jobs_release",
-    "WITH held AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE state = 'running' "
-    "AND lease_owner = $1 ORDER BY did FOR UPDATE) "
-    "UPDATE skua.backfill_jobs AS j SET state = 'queued', lease_until = NULL, lease_owner = NULL, "
-    "attempts = j.attempts - 1 FROM held WHERE j.did = held.did"};
 
 /// Reclaims running jobs; `which` is the condition. It does not count as an attempt, because nobody
 /// knows which of the jobs crashed the process. A job without a host did not: only its document was
@@ -141,13 +126,13 @@ std::vector<Job> lease_jobs(Session& session, const Place& place, std::size_t li
 std::size_t renew_leases(Session& session, const LeaseRequest& request) {
   Params params;
   params.text(request.owner).timestamp(request.now).timestamp(request.now + request.duration);
-  return session.execute(kRenew, params).affected();
+  return session.execute(sql::backfill_jobs_renew, params).affected();
 }
 
 std::size_t release_jobs(Session& session, const std::string& lease_owner) {
   Params params;
   params.text(lease_owner);
-  return session.execute(kRelease, params).affected();
+  return session.execute(sql::backfill_jobs_release, params).affected();
 }
 
 std::size_t reclaim_expired_jobs(Session& session, Timestamp now, int most_lost) {

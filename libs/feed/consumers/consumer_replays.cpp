@@ -10,21 +10,12 @@
 #include "store/consumer_letters.hpp"
 #include "store/dead_letter_table.hpp"
 #include "store/process_name.hpp"
+#include "feed/consumers/consumer_replays.sql.hpp"
 
 namespace skua::feed {
 namespace {
 
 constexpr std::size_t kLettersOfRound = 100;
-
-const store::Statement kChange{
-    "consumers_change",
-    "SELECT c.kind, c.op, c.actor_id, c.collection_id, c.rkey, s.timeline FROM "
-    "skua.change_log_state AS s CROSS JOIN skua.changes_between($1::int8, $1::int8 + 1) AS c"};
-const store::Statement kLockLane{
-    "consumers_lock_lane",
-    "SELECT l.start, s.timeline, EXISTS (SELECT FROM skua.change_log AS b WHERE b.pos <= $3::int8) "
-    "FROM skua.change_log_state AS s CROSS JOIN skua.consumer_lanes AS l WHERE l.consumer_id = "
-    "$1::int4 AND l.lane = $2::int4 FOR UPDATE OF l"};
 
 const char* operation_text(std::int32_t operation) {
   constexpr const char* kTexts[] = {"create", "update", "delete"};
@@ -42,7 +33,7 @@ void replay(store::Session& session, const Projection& projection, const Consume
   store::Transaction transaction(session);
   store::Params params;
   params.int4(consumer.id).int4(letter.lane).int8(letter.position);
-  const store::Rows lane = session.execute(kLockLane, params);
+  const store::Rows lane = session.execute(sql::consumers_lock_lane, params);
   if (lane.empty()) {
     store::release_replay(session, requested.id, lease_owner());
   } else if (letter.position < lane.int8(0, 0)) {
@@ -73,7 +64,7 @@ std::optional<std::int64_t> write_skipped_change(store::Session& session,
                                                  const std::string& sqlstate) {
   store::Params params;
   params.int8(position);
-  const store::Rows change = session.execute(kChange, params);
+  const store::Rows change = session.execute(sql::consumers_change, params);
   return store::write_consumer_letter(session,
                                       {.consumer = consumer,
                                        .lane = lane,

@@ -13,44 +13,13 @@
 #include "feed/consumers/served_sessions.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
+#include "feed/consumers/consumer_table.sql.hpp"
 
 namespace skua::feed {
 namespace {
 
 using store::Statement;
 
-const Statement kInsert{
-    "consumers_insert",
-    "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
-    "overrides) SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', "
-    "$4::text, $5::text, $6::text::jsonb ON CONFLICT (name, role) WHERE role <> 'retired' "
-    "DO NOTHING"};
-const Statement kRetire{"consumers_retire",
-                        "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND "
-                        "role <> 'retired'"};
-const Statement kPause{"consumers_pause",
-                       "UPDATE skua.consumers SET paused = $2::boolean WHERE name = $1::text AND "
-                       "role <> 'retired'"};
-// A build that failed keeps its tables and lanes: another one takes its place.
-const Statement kRetireFailedBuild{
-    "consumers_retire_failed_build",
-    "UPDATE skua.consumers AS c SET role = 'retired' WHERE c.name = $1::text AND c.role = 'next' "
-    "AND (c.state IN ('stopped', 'lagged out') OR EXISTS (SELECT FROM skua.consumer_lanes AS l "
-    "WHERE l.consumer_id = c.id AND l.is_blocked))"};
-const Statement kRebuild{
-    "consumers_rebuild",
-    "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
-    "overrides) SELECT name, kind, $2::int4, lanes, 'next', 'filling', policy, profile, overrides "
-    "FROM skua.consumers WHERE name = $1::text ORDER BY id DESC LIMIT 1 "
-    "ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING"};
-const Statement kIsLive{"consumers_is_live",
-                        "SELECT EXISTS (SELECT FROM skua.consumers WHERE name = $1::text AND role "
-                        "= 'live')"};
-const Statement kSkip{"consumers_skip",
-                      "UPDATE skua.consumer_lanes AS l SET pos = l.pos + 1 FROM skua.consumers AS "
-                      "c WHERE c.id = l.consumer_id AND c.name = $1::text AND (c.state = "
-                      "'stopped' OR l.is_blocked) AND l.attempts > 0 RETURNING l.lane, l.pos - 1, "
-                      "coalesce(l.error, '')"};
 const Statement kContinue{
     "consumers_continue",
     std::string("WITH halted AS (SELECT c.id FROM skua.consumers AS c WHERE c.name = $1::text AND "
@@ -61,9 +30,6 @@ const Statement kContinue{
                 "AS l SET batch = NULL, is_blocked = false, epoch = l.epoch + 1, owner = NULL, "
                 "lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL, ") +
         kLaneSucceeded + " FROM halted AS h WHERE h.id = l.consumer_id RETURNING 1"};
-const Statement kSetState{"consumers_set_state",
-                          "UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = "
-                          "$1::int4"};
 
 std::string session_exists(const std::string& name) {
   return "EXISTS (SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() AND "
@@ -153,7 +119,7 @@ void add_consumer(store::Session& session, const NewConsumer& consumer) {
   store::Params params;
   params.text(consumer.name).int4(projection.version).int4(lanes).text(consumer.policy);
   params.text(consumer.profile).text(consumer.overrides);
-  session.execute(kInsert, params);
+  session.execute(sql::consumers_insert, params);
   change.commit();
 }
 
@@ -164,7 +130,7 @@ void remove_consumer(store::Session& session, const std::string& name) {
     require_consumer(session, name);
     const auto former = projection != nullptr ? lock_published(session, *projection) : std::nullopt;
     if (projection != nullptr) hide_tables(session, *projection);
-    session.execute(kRetire, of_name(name));
+    session.execute(sql::consumers_retire, of_name(name));
     if (former && publication == Publication::Differences) {
       publish_tables(session, *projection, former, std::nullopt);
     } else if (former) {
@@ -179,22 +145,22 @@ void pause_consumer(store::Session& session, const std::string& name, bool pause
   require_consumer(session, name);
   store::Params params;
   params.text(name).boolean(paused);
-  session.execute(kPause, params);
+  session.execute(sql::consumers_pause, params);
   change.commit();
 }
 
 void request_rebuild(store::Session& session, const Projection& projection) {
   const std::string name(projection.name);
-  session.execute(kRetireFailedBuild, of_name(name));
+  session.execute(sql::consumers_retire_failed_build, of_name(name));
   store::Params params;
   params.text(name).int4(projection.version);
-  session.execute(kRebuild, params);
+  session.execute(sql::consumers_rebuild, params);
 }
 
 void rebuild_dependents(store::Session& session, const Projection& projection) {
   for (const Projection* one : projections()) {
     if (std::ranges::find(one->depends_on, projection.name) == one->depends_on.end()) continue;
-    if (!session.execute(kIsLive, of_name(std::string(one->name))).boolean(0, 0)) continue;
+    if (!session.execute(sql::consumers_is_live, of_name(std::string(one->name))).boolean(0, 0)) continue;
     logger("feed")->warn("{}: rebuilt, because the former tables of {} cannot be read", one->name,
                          projection.name);
     request_rebuild(session, *one);
@@ -212,7 +178,7 @@ void reset_consumer(store::Session& session, const std::string& name, AfterStop 
   ConsumerChange change(session);
   require_consumer(session, name);
   if (after == AfterStop::Skip) {
-    const store::Rows skipped = session.execute(kSkip, of_name(name));
+    const store::Rows skipped = session.execute(sql::consumers_skip, of_name(name));
     for (std::size_t i = 0; i < skipped.size(); ++i) {
       write_skipped_change(session, name, skipped.int4(i, 0), skipped.int8(i, 1),
                            std::string(skipped.text(i, 2)));
@@ -228,7 +194,7 @@ void set_consumer_state(store::Session& session, std::int32_t consumer_id, const
                         const std::string& error) {
   store::Params params;
   params.int4(consumer_id).text(state).text(error);
-  session.execute(kSetState, params);
+  session.execute(sql::consumers_set_state, params);
 }
 
 std::vector<Consumer> read_consumers(store::Session& session) {

@@ -18,6 +18,7 @@
 #include "feed/failure_problem.hpp"
 #include "feed/projections/projection.hpp"
 #include "store/sqlstate.hpp"
+#include "feed/consumers/fold_step.sql.hpp"
 
 namespace skua::feed {
 namespace {
@@ -45,11 +46,6 @@ const Statement kChoose{
         "OR e.log_end - l.pos >= p.batch OR l.waiting_pos IS NOT NULL AND NOT l.is_paced) "
         "ORDER BY l.served_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED"};
 
-const Statement kLockNext{
-    "consumers_lock_next",
-    "SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND "
-    "l.pos = $3::int8 FOR UPDATE SKIP LOCKED"};
-
 const Statement kHalve{
     "consumers_halve",
     std::string("UPDATE skua.consumer_lanes SET batch = $4::int4, error = $5::text, cause = NULL, "
@@ -75,11 +71,6 @@ const Statement kWait{
         kLaneFailed + " FROM skua.consumers AS c " + kTuningJoin +
         "WHERE c.id = $7::int4 AND l.consumer_id = c.id AND l.lane = $8::int4 AND l.pos = "
         "$9::int8"};
-
-const Statement kBlockLane{
-    "consumers_block_lane",
-    "UPDATE skua.consumer_lanes SET is_blocked = true WHERE consumer_id = $1::int4 AND lane = "
-    "$2::int4"};
 
 /// No change is the cause: the lane tries the batch again later. No attempt counts.
 void wait_for_cause(store::Session& session, const Batch& batch, FailureCause cause,
@@ -125,7 +116,7 @@ void record_failure(store::Session& session, const Batch& batch, FailedWork fail
     } else if (counted.text(0, 1) == "block_lane") {
       store::Params blocked;
       blocked.int4(batch.consumer_id).int4(batch.lane);
-      session.execute(kBlockLane, blocked);
+      session.execute(sql::consumers_block_lane, blocked);
     } else {
       set_consumer_state(
           session, batch.consumer_id, "stopped",
@@ -205,7 +196,7 @@ void drain_and_fold(store::Session& session, store::Transaction& transaction, Ch
   store::Transaction changes(session);
   store::Params params;
   params.int4(batch.consumer_id).int4(batch.lane).int8(batch.first);
-  if (!session.execute(kLockNext, params).empty()) fold_changes(session, changes, chosen, metrics);
+  if (!session.execute(sql::consumers_lock_next, params).empty()) fold_changes(session, changes, chosen, metrics);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
 #include "store/sqlstate.hpp"
+#include "feed/consumers/projection_upkeep.sql.hpp"
 
 namespace skua::feed {
 namespace {
@@ -29,75 +30,6 @@ constexpr std::int64_t kNearEnd = 10'000;
 /// How often a check continues with work that earlier changes caused.
 constexpr int kRoundsOfCheck = 100;
 
-// Lanes exist: the tables are built, and a crash came before the consumer was set to running.
-const Statement kNextToBuild{
-    "consumers_next_to_build",
-    "SELECT c.id, c.name, c.lanes, EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE "
-    "l.consumer_id = c.id) FROM skua.consumers AS c WHERE c.state = 'filling' AND c.role = 'next' "
-    "AND NOT c.paused AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp()) "
-    "AND NOT EXISTS (SELECT FROM skua.dropped_indexes) ORDER BY c.id"};
-const Statement kLockBuild{"consumers_lock_build",
-                           "SELECT pg_try_advisory_xact_lock(1936422147, $1::int4)"};
-const Statement kInsertLanes{
-    "consumers_insert_lanes",
-    "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start) SELECT $1::int4, n::int2, "
-    "e.start, e.start FROM (SELECT skua.change_log_end() AS start) AS e "
-    "CROSS JOIN generate_series(0, $2::int4 - 1) AS n"};
-const Statement kSetRunning{
-    "consumers_set_running",
-    "UPDATE skua.consumers SET state = 'running', error = NULL, retry_at = NULL WHERE id = "
-    "$1::int4 AND state = 'filling' AND role = 'next'"};
-const Statement kUpkeepFailed{
-    "consumers_upkeep_failed",
-    "UPDATE skua.consumers SET error = $2::text, retry_at = clock_timestamp() + interval '1 "
-    "minute' WHERE id = $1::int4 AND (role = 'retired' OR state IN ('filling', 'running'))"};
-const Statement kUpkeepWorks{
-    "consumers_upkeep_works",
-    "UPDATE skua.consumers SET error = NULL, retry_at = NULL WHERE id = $1::int4 AND role = 'live' "
-    "AND state = 'running' AND error IS NOT NULL"};
-const Statement kNeedsOwner{"consumers_need_owner",
-                            "UPDATE skua.consumers SET error = $1::text WHERE state = 'filling' "
-                            "AND role = 'next' AND error "
-                            "IS DISTINCT FROM $1::text RETURNING name"};
-const Statement kNextToExchange{
-    "consumers_next_to_exchange",
-    "SELECT c.id, c.name, c.lanes FROM skua.consumers AS c WHERE c.role = 'next' AND c.state = "
-    "'running' AND NOT c.paused AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp()) AND "
-    "NOT EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked) "
-    "AND (SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id) >= "
-    "skua.change_log_end() - $1::int8 ORDER BY c.id"};
-const Statement kLockLanes{"consumers_lock_lanes",
-                           "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = $1::int4 "
-                           "ORDER BY lane FOR UPDATE"};
-const Statement kLogEnd{"consumers_log_end", "SELECT skua.change_log_end()"};
-const Statement kRetireLive{"consumers_retire_live",
-                            "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND "
-                            "role = 'live'"};
-const Statement kMakeLive{"consumers_make_live",
-                          "UPDATE skua.consumers SET role = 'live', error = NULL, retry_at = NULL "
-                          "WHERE id = $1::int4 AND role = 'next'"};
-const Statement kWaitingLanes{"consumers_waiting_lanes",
-                              "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = "
-                              "$1::int4 AND waiting_pos IS NOT NULL ORDER BY lane"};
-const Statement kRetired{"consumers_retired",
-                         "SELECT id, name FROM skua.consumers WHERE role = 'retired' AND (retry_at "
-                         "IS NULL OR retry_at <= clock_timestamp()) ORDER BY id"};
-const Statement kLockRetired{"consumers_lock_retired",
-                             "SELECT FROM skua.consumers WHERE id = $1::int4 AND role = 'retired' "
-                             "FOR UPDATE SKIP LOCKED"};
-const Statement kDelete{
-    "consumers_delete",
-    "WITH lanes AS (DELETE FROM skua.consumer_lanes WHERE consumer_id = "
-    "$1::int4), waiting AS (DELETE FROM skua.waiting_changes WHERE consumer_id = "
-    "$1::int4), secrets AS (DELETE FROM skua.consumer_secrets WHERE "
-    "consumer_id = $1::int4) DELETE FROM skua.consumers WHERE id = $1::int4"};
-const Statement kLive{
-    "consumers_live",
-    "SELECT c.id, c.lanes, skua.change_log_end() - (SELECT min(l.pos) FROM skua.consumer_lanes AS "
-    "l "
-    "WHERE l.consumer_id = c.id) FROM skua.consumers AS c WHERE c.name = $1::text AND c.role = "
-    "'live' AND c.state = 'running'"};
-
 store::Params of_id(std::int32_t id) {
   store::Params params;
   params.int4(id);
@@ -105,14 +37,14 @@ store::Params of_id(std::int32_t id) {
 }
 
 void set_running(store::Session& session, std::int32_t consumer_id) {
-  session.execute(kSetRunning, of_id(consumer_id));
+  session.execute(sql::consumers_set_running, of_id(consumer_id));
 }
 
 /// Locks all lanes of a consumer and applies the changes up to the end of the log.
 void fold_to_end(store::Session& session, const Projection& projection, std::int32_t consumer_id,
                  std::int32_t lanes) {
-  const store::Rows locked = session.execute(kLockLanes, of_id(consumer_id));
-  const std::int64_t end = session.execute(kLogEnd, {}).int8(0, 0);
+  const store::Rows locked = session.execute(sql::consumers_lock_lanes, of_id(consumer_id));
+  const std::int64_t end = session.execute(sql::consumers_log_end, {}).int8(0, 0);
   for (std::size_t i = 0; i < locked.size(); ++i) {
     const Batch batch{.consumer_id = consumer_id,
                       .name = std::string(projection.name),
@@ -129,7 +61,7 @@ bool fold_everything(store::Session& session, const Projection& projection,
                      std::int32_t consumer_id, std::int32_t lanes) {
   fold_to_end(session, projection, consumer_id, lanes);
   for (int i = 0; i < kRoundsOfCheck; ++i) {
-    const store::Rows waiting = session.execute(kWaitingLanes, of_id(consumer_id));
+    const store::Rows waiting = session.execute(sql::consumers_waiting_lanes, of_id(consumer_id));
     if (waiting.empty()) return true;
     for (std::size_t lane = 0; lane < waiting.size(); ++lane) {
       const Batch batch{.consumer_id = consumer_id,
@@ -149,12 +81,12 @@ bool build(store::Session& session, const Projection& projection, std::int32_t c
            std::int32_t lanes) {
   store::Transaction transaction(session);
   session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-  if (!session.execute(kLockBuild, of_id(consumer_id)).boolean(0, 0)) return false;
+  if (!session.execute(sql::consumers_lock_build, of_id(consumer_id)).boolean(0, 0)) return false;
   logger("feed")->info("{}: building its tables from the records", projection.name);
   build_tables(session, projection, consumer_id);
   store::Params params;
   params.int4(consumer_id).int4(lanes);
-  session.execute(kInsertLanes, params);
+  session.execute(sql::consumers_insert_lanes, params);
   crash_point("before_build_commit");
   transaction.commit();
   crash_point("after_build_commit");
@@ -166,7 +98,7 @@ bool build(store::Session& session, const Projection& projection, std::int32_t c
 void note_that_owner_is_needed(store::Session& session) {
   const std::string reason =
       "only the owner of the tables can build it: run `skua consumers run-until-idle` as that role";
-  const store::Rows waiting = session.execute(kNeedsOwner, store::Params().text(reason));
+  const store::Rows waiting = session.execute(sql::consumers_need_owner, store::Params().text(reason));
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     logger("feed")->warn("{}: {}", waiting.text(i, 0), reason);
   }
@@ -178,7 +110,7 @@ void note_failure(store::Session& session, std::int32_t consumer_id, std::string
                   std::string_view what, const store::SqlError& error) {
   store::Params params;
   params.int4(consumer_id).text(fmt::format("{}{}", what, error.what()));
-  session.execute(kUpkeepFailed, params);
+  session.execute(sql::consumers_upkeep_failed, params);
   logger("feed")->error("{}: {}{}", name, what, with_code(error.what(), problem("consumer-stuck")));
 }
 
@@ -197,8 +129,8 @@ bool exchange(store::Session& session, const Projection& projection, std::int32_
   params.text(projection.name);
   const auto former = lock_published(session, projection);
   fold_to_end(session, projection, consumer_id, lanes);
-  session.execute(kRetireLive, params);
-  if (session.execute(kMakeLive, of_id(consumer_id)).affected() != 1) return false;
+  session.execute(sql::consumers_retire_live, params);
+  if (session.execute(sql::consumers_make_live, of_id(consumer_id)).affected() != 1) return false;
   show_tables(session, projection, consumer_id);
   if (publication == Publication::Differences) {
     publish_tables(session, projection, former, consumer_id);
@@ -214,13 +146,13 @@ bool exchange(store::Session& session, const Projection& projection, std::int32_
 /// False: another session works on the consumer.
 bool drop_retired(store::Session& session, std::int32_t consumer_id, std::string_view name) {
   store::Transaction transaction(session);
-  if (session.execute(kLockRetired, of_id(consumer_id)).empty()) return false;
+  if (session.execute(sql::consumers_lock_retired, of_id(consumer_id)).empty()) return false;
   // A session that applies a batch to the tables holds its lane.
-  session.execute(kLockLanes, of_id(consumer_id));
+  session.execute(sql::consumers_lock_lanes, of_id(consumer_id));
   if (const Projection* projection = find_projection(name)) {
     drop_tables(session, *projection, consumer_id);
   }
-  session.execute(kDelete, of_id(consumer_id));
+  session.execute(sql::consumers_delete, of_id(consumer_id));
   transaction.commit();
   return true;
 }
@@ -260,7 +192,7 @@ bool maintain_projections(store::Session& session, ConsumerMetrics& metrics,
 
 bool build_projection(store::Session& session, ConsumerMetrics& metrics,
                       const std::stop_token& stop) {
-  const store::Rows waiting = session.execute(kNextToBuild, {});
+  const store::Rows waiting = session.execute(sql::consumers_next_to_build, {});
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     const std::int32_t id = waiting.int4(i, 0);
     const Projection* projection = find_projection(waiting.text(i, 1));
@@ -284,7 +216,7 @@ bool build_projection(store::Session& session, ConsumerMetrics& metrics,
 bool exchange_projection(store::Session& session, const std::stop_token& stop) {
   store::Params near_end;
   near_end.int8(kNearEnd);
-  const store::Rows found = session.execute(kNextToExchange, near_end);
+  const store::Rows found = session.execute(sql::consumers_next_to_exchange, near_end);
   return for_one_of(
       session, found, "its new tables do not replace the present ones: ", stop, [&](std::size_t i) {
         const Projection* projection = find_projection(found.text(i, 1));
@@ -300,7 +232,7 @@ bool exchange_projection(store::Session& session, const std::stop_token& stop) {
 }
 
 bool drop_retired_projection(store::Session& session, const std::stop_token& stop) {
-  const store::Rows found = session.execute(kRetired, {});
+  const store::Rows found = session.execute(sql::consumers_retired, {});
   return for_one_of(
       session, found, "its former tables are not dropped: ", stop,
       [&](std::size_t i) { return drop_retired(session, found.int4(i, 0), found.text(i, 1)); });
@@ -312,7 +244,7 @@ void check_consumer(store::Session& session, const Consumer& consumer, std::int3
   if (consumer.role != "live" || consumer.paused || failing_lane(consumer) != nullptr) return;
   try {
     if (check_projection(session, consumer.name, keys, metrics)) {
-      session.execute(kUpkeepWorks, of_id(consumer.id));
+      session.execute(sql::consumers_upkeep_works, of_id(consumer.id));
     }
   } catch (const store::SqlError& error) {
     if (ends_upkeep(error, stop)) throw;
@@ -348,7 +280,7 @@ std::optional<std::vector<std::string>> check_projection(store::Session& session
     session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     store::Params of_name;
     of_name.text(name);
-    const store::Rows live = session.execute(kLive, of_name);
+    const store::Rows live = session.execute(sql::consumers_live, of_name);
     if (live.empty() || (keys && live.int8(0, 2) > kNearEnd)) return std::nullopt;
     if (!fold_everything(session, *projection, live.int4(0, 0), live.int4(0, 1))) {
       return std::nullopt;

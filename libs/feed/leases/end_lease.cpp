@@ -11,16 +11,13 @@
 #include "feed/consumers/tuning_sql.hpp"
 #include "feed/failure_problem.hpp"
 #include "feed/leases/held_lease.hpp"
+#include "feed/leases/end_lease.sql.hpp"
 
 namespace skua::feed {
 namespace {
 
 using store::Statement;
 
-const Statement kRenew{
-    "leases_renew",
-    "UPDATE skua.consumer_lanes SET lease_until = clock_timestamp() + $3::int8 "
-    "* interval '1 millisecond' WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 // The columns of a lane or of waiting changes, which are tried again later.
 constexpr const char* kRetryColumns =
     "attempts = $9::int4, batch = coalesce($10::int4, t.batch), error = $11::text, served_at = "
@@ -40,8 +37,6 @@ const Statement kRetryWaiting{
 const Statement kLimits{
     "leases_limits", std::string("SELECT p.max_attempts, p.max_retry FROM skua.consumers AS c ") +
                          kTuningJoin + "WHERE c.id = $7::int4"};
-const Statement kAccount{
-    "leases_account", "SELECT c.actor_id FROM skua.changes_between($1::int8, $1::int8 + 1) AS c"};
 const Statement kBlock{"leases_block",
                        std::string("UPDATE skua.consumer_lanes SET is_blocked = true, attempts = "
                                    "$3::int4, error = $4::text, cause = $5::text, batch = 1, ") +
@@ -55,7 +50,7 @@ const Statement kNoteUnreadable{
 void renew(store::Session& session, const LeaseName& lease, std::chrono::milliseconds duration) {
   store::Params params;
   params.int4(lease.consumer_id).int4(lease.lane).int8(duration.count());
-  session.execute(kRenew, params);
+  session.execute(sql::leases_renew, params);
 }
 
 /// The changes are tried again. `batch`: of the next attempt; nothing: as before.
@@ -87,7 +82,7 @@ void retry_later(store::Session& session, const LeaseName& lease, const HeldLeas
 std::int32_t account_at(store::Session& session, std::int64_t pos) {
   store::Params params;
   params.int8(pos);
-  return session.execute(kAccount, params).int4(0, 0);
+  return session.execute(sql::leases_account, params).int4(0, 0);
 }
 
 void block_lane(store::Session& session, const LeaseName& lease, std::int32_t attempts,

@@ -1,27 +1,18 @@
 #include "feed/leases/held_lease.hpp"
 
 #include "feed/consumers/lane_outcome_sql.hpp"
+#include "feed/leases/held_lease.sql.hpp"
 
 namespace skua::feed {
 namespace {
 
 using store::Statement;
 
-const Statement kLockLease{
-    "leases_lock",
-    "SELECT c.name, c.policy, l.pos, l.leased_end, l.leased_count, l.attempts, "
-    "l.leased_key FROM skua.consumer_lanes AS l JOIN skua.consumers AS c ON c.id = l.consumer_id "
-    "WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND l.epoch = $3::int8 AND l.owner = "
-    "$4::text FOR UPDATE OF l"};
 const Statement kMoveLane{
     "leases_move",
     std::string("UPDATE skua.consumer_lanes SET pos = $3::int8, served_at = clock_timestamp(), "
                 "batch = CASE WHEN batch < 1000000 THEN batch * 2 END, ") +
         kLaneSucceeded + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
-const Statement kRelease{
-    "leases_release",
-    "UPDATE skua.consumer_lanes SET owner = NULL, lease_until = NULL, leased_end = NULL, "
-    "leased_count = NULL, leased_key = NULL WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 
 store::Params lane_of(const LeaseName& lease) {
   store::Params params;
@@ -34,7 +25,7 @@ store::Params lane_of(const LeaseName& lease) {
 std::optional<HeldLease> lock_lease(store::Session& session, const LeaseName& lease) {
   store::Params params = lane_of(lease);
   params.int8(lease.epoch).text(lease.owner);
-  const store::Rows rows = session.execute(kLockLease, params);
+  const store::Rows rows = session.execute(sql::leases_lock, params);
   if (rows.empty()) return std::nullopt;
   HeldLease held{.consumer = std::string(rows.text(0, 0)),
                  .policy = std::string(rows.text(0, 1)),
@@ -64,7 +55,7 @@ void advance_lease(store::Session& session, const LeaseName& lease, const HeldLe
 }
 
 void release_lease(store::Session& session, const LeaseName& lease) {
-  session.execute(kRelease, lane_of(lease));
+  session.execute(sql::leases_release, lane_of(lease));
 }
 
 }  // namespace skua::feed

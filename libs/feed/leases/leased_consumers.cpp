@@ -7,41 +7,19 @@
 
 #include "feed/consumers/lane_outcome_sql.hpp"
 #include "feed/projections/projection.hpp"
+#include "feed/leases/leased_consumers.sql.hpp"
 
 namespace skua::feed {
 namespace {
 
 using store::Statement;
 
-const Statement kInsertLeased{
-    "leased_insert",
-    "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
-    "overrides, filter, url) SELECT $1::text, CASE WHEN $2::text = '' THEN 'pull' ELSE 'webhook' "
-    "END, 1, $3::int4::int2, 'live', 'running', $4::text, $5::text, $6::text::jsonb, "
-    "$7::text::jsonb, substring($2::text FROM '^[A-Za-z]+://[^/?#]+') RETURNING id"};
-const Statement kInsertSecret{
-    "leased_insert_secret",
-    "INSERT INTO skua.consumer_secrets (consumer_id, secret, url) VALUES ($1::int4, $2::text, "
-    "nullif($3::text, ''))"};
-const Statement kInsertLeasedLanes{
-    "leased_insert_lanes",
-    "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start) SELECT $1::int4, n::int2, "
-    "$3::int8, $3::int8 FROM generate_series(0, $2::int4 - 1) AS n"};
-const Statement kRangeOfLog{
-    "leased_range_of_log",
-    "SELECT coalesce((SELECT b.pos FROM skua.change_log AS b ORDER BY b.pos LIMIT 1), "
-    "skua.change_log_end()), skua.change_log_end()"};
 const Statement kMoveLanes{
     "leased_move_lanes",
     std::string("UPDATE skua.consumer_lanes SET pos = $2::int8, start = $2::int8, epoch = epoch + "
                 "1, batch = NULL, is_blocked = false, owner = NULL, lease_until = NULL, leased_end "
                 "= NULL, leased_count = NULL, leased_key = NULL, ") +
         kLaneSucceeded + " WHERE consumer_id = $1::int4"};
-const Statement kForgetWaiting{"leased_forget_waiting",
-                               "DELETE FROM skua.waiting_changes WHERE consumer_id = $1::int4"};
-const Statement kRunAgain{
-    "leased_run_again",
-    "UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4"};
 
 constexpr const char* kLeasedColumns =
     "SELECT c.id, c.name, c.kind = 'webhook', c.state, c.paused, coalesce(c.error, ''), c.lanes, "
@@ -67,7 +45,7 @@ LeasedConsumer consumer_at(const store::Rows& rows, std::size_t row) {
 }
 
 std::int64_t position_of(store::Session& session, const FirstChange& first) {
-  const store::Rows range = session.execute(kRangeOfLog, {});
+  const store::Rows range = session.execute(sql::leased_range_of_log, {});
   const std::int64_t oldest = range.int8(0, 0);
   const std::int64_t end = range.int8(0, 1);
   if (std::holds_alternative<FromNow>(first)) return end;
@@ -104,13 +82,13 @@ void add_leased_consumer(store::Session& session, const NewLeasedConsumer& consu
   store::Params params;
   params.text(consumer.name).text(consumer.url).int4(consumer.lanes).text(consumer.policy);
   params.text(consumer.profile).text(consumer.overrides).text(consumer.filter);
-  const std::int32_t id = session.execute(kInsertLeased, params).int4(0, 0);
+  const std::int32_t id = session.execute(sql::leased_insert, params).int4(0, 0);
   store::Params secret;
   secret.int4(id).text(consumer.secret).text(consumer.url);
-  session.execute(kInsertSecret, secret);
+  session.execute(sql::leased_insert_secret, secret);
   store::Params lanes;
   lanes.int4(id).int4(consumer.lanes).int8(pos);
-  session.execute(kInsertLeasedLanes, lanes);
+  session.execute(sql::leased_insert_lanes, lanes);
   change.commit();
 }
 
@@ -130,8 +108,8 @@ void move_leased_consumer(store::Session& session, const std::string& name,
   session.execute(kMoveLanes, params);
   store::Params id;
   id.int4(found.int4(0, 0));
-  session.execute(kForgetWaiting, id);
-  session.execute(kRunAgain, id);
+  session.execute(sql::leased_forget_waiting, id);
+  session.execute(sql::leased_run_again, id);
   change.commit();
 }
 

@@ -5,6 +5,7 @@
 #include "feed/consumers/tuning_sql.hpp"
 #include "feed/leases/held_lease.hpp"
 #include "feed/leases/waiting_changes.hpp"
+#include "feed/leases/take_lease.sql.hpp"
 
 namespace skua::feed {
 namespace {
@@ -36,17 +37,6 @@ const Statement kChooseLane{
         "AND (l.lease_until IS NULL OR l.lease_until <= clock_timestamp()) "
         "AND (d.is_due OR w.pos IS NOT NULL) "
         "ORDER BY l.served_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED"};
-
-const Statement kLease{
-    "leases_take",
-    "UPDATE skua.consumer_lanes SET epoch = $3::int8, owner = $4::text, lease_until = "
-    "clock_timestamp() + $5::int8 * interval '1 millisecond', leased_key = $6::int4, leased_end = "
-    "$7::int8, leased_count = 0 WHERE consumer_id = $1::int4 AND lane = $2::int4"};
-
-const Statement kNoteBatch{
-    "leases_note_batch",
-    "UPDATE skua.consumer_lanes SET leased_end = $3::int8, leased_count = $4::int4 WHERE "
-    "consumer_id = $1::int4 AND lane = $2::int4"};
 
 }  // namespace
 
@@ -86,7 +76,7 @@ std::optional<Lease> take_lease(store::Session& session, const LeaseRequest& req
     taken.null();
   }
   taken.int8(lease.pos);
-  session.execute(kLease, taken);
+  session.execute(sql::leases_take, taken);
   transaction.commit();
   return lease;
 }
@@ -99,7 +89,7 @@ bool note_batch(store::Session& session, const LeaseName& lease, std::int64_t fi
   if (count > 0 && first > held->pos) advance_lease(session, lease, *held, first);
   store::Params params;
   params.int4(lease.consumer_id).int4(lease.lane).int8(end).int4(count);
-  session.execute(kNoteBatch, params);
+  session.execute(sql::leases_note_batch, params);
   transaction.commit();
   return true;
 }

@@ -1,0 +1,24 @@
+-- name: leased_insert
+INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides, filter, url)
+SELECT $1::text, CASE WHEN $2::text = '' THEN 'pull' ELSE 'webhook' END, 1, $3::int4::int2, 'live', 'running',
+  $4::text, $5::text, $6::text::jsonb, $7::text::jsonb, substring($2::text FROM '^[A-Za-z]+://[^/?#]+')
+RETURNING id;
+
+-- name: leased_insert_secret
+INSERT INTO skua.consumer_secrets (consumer_id, secret, url)
+VALUES ($1::int4, $2::text, nullif($3::text, ''));
+
+-- name: leased_insert_lanes
+INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start)
+SELECT $1::int4, n::int2, $3::int8, $3::int8
+FROM generate_series(0, $2::int4 - 1) AS n;
+
+-- name: leased_range_of_log
+SELECT coalesce((SELECT b.pos FROM skua.change_log AS b ORDER BY b.pos LIMIT 1), skua.change_log_end()),
+  skua.change_log_end();
+
+-- name: leased_forget_waiting
+DELETE FROM skua.waiting_changes WHERE consumer_id = $1::int4;
+
+-- name: leased_run_again
+UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4;

@@ -37,9 +37,16 @@ endif()
 add_library(skua_test_options INTERFACE)
 target_compile_options(skua_test_options INTERFACE ${SKUA_TEST_FLAGS})
 
-# skua_sql(target): embeds the SQL files of this folder into the library, as headers with their names and `.hpp`.
+# skua_sql(target): embeds the files of statements of this folder into the library, as headers with their names and `.hpp`.
 function(skua_sql target)
-  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/libs ${CMAKE_CURRENT_SOURCE_DIR}/*.sql)
+  file(GLOB_RECURSE candidates CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/libs ${CMAKE_CURRENT_SOURCE_DIR}/*.sql)
+  set(files "")
+  foreach(file IN LISTS candidates)
+    file(STRINGS ${CMAKE_SOURCE_DIR}/libs/${file} names REGEX "^-- (name|fragment): " LIMIT_COUNT 1)
+    if(names)
+      list(APPEND files ${file})
+    endif()
+  endforeach()
   if(NOT files)
     return()
   endif()

@@ -25,14 +25,11 @@ struct Partition {
   std::int64_t bytes = 0;
 };
 
-std::vector<Partition> read_partitions(store::Session& session) {
-  const store::Rows rows = session.execute(sql::feed_partitions, {});
-  std::vector<Partition> partitions;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    partitions.push_back({rows.int8(i, 0), rows.is_null(i, 1) ? 0 : rows.int8(i, 1)});
-  }
-  return partitions;
-}
+struct LogState {
+  std::int64_t newest_change;
+  std::int64_t newest_partition;
+  std::int64_t max_bytes;
+};
 
 /// Whether the newest block of a partition is older than the retention, and no consumer has to read
 /// it. An empty partition behind the end of the log is, too.
@@ -54,7 +51,7 @@ bool drop(store::Session& session, std::int64_t number) {
   session.limit_lock_waits(kDropPatience);
   bool dropped = false;
   try {
-    session.execute(sql::feed_drop_partition, store::Params().int8(number));
+    session.execute(sql::feed_drop_partition, number);
     dropped = true;
   } catch (const store::ServerError& error) {
     if (error.sqlstate() != store::kLockNotAvailable) throw;
@@ -66,17 +63,13 @@ bool drop(store::Session& session, std::int64_t number) {
 }  // namespace
 
 void maintain_change_log(store::Session& session, LogMetrics& metrics) {
-  const store::Rows end = session.execute(sql::feed_log_end, {});
-  const std::int64_t newest = end.int8(0, 1);
-  const std::int64_t max_bytes = end.int8(0, 2);
+  const auto [newest_change, newest, max_bytes] = session.query_one<LogState>(sql::feed_log_end);
   for (std::int64_t number = newest; number <= newest + kPartitionsAhead; ++number) {
-    store::Params params;
-    params.int8(number);
-    session.execute(sql::feed_make_partition, params);
+    session.execute(sql::feed_make_partition, number);
   }
 
   std::int64_t bytes = 0;
-  const std::vector<Partition> partitions = read_partitions(session);
+  const std::vector<Partition> partitions = session.query<Partition>(sql::feed_partitions);
   for (const Partition& partition : partitions) bytes += partition.bytes;
   for (const Partition& partition : partitions) {
     if (partition.number >= newest) break;
@@ -91,14 +84,14 @@ void maintain_change_log(store::Session& session, LogMetrics& metrics) {
                          too_large ? "the change log is larger than skua.change_log_state.max_bytes"
                                    : "they are older than skua.change_log_state.retention");
   }
-  metrics.changes = static_cast<std::uint64_t>(end.int8(0, 0));
+  metrics.changes = static_cast<std::uint64_t>(newest_change);
   metrics.bytes = static_cast<std::uint64_t>(bytes);
 }
 
 LogSize read_log_size(store::Session& session) {
   LogSize size;
   size.max_bytes = session.run("SELECT max_bytes FROM skua.change_log_state").int8(0, 0);
-  for (const Partition& partition : read_partitions(session)) size.bytes += partition.bytes;
+  for (const Partition& partition : session.query<Partition>(sql::feed_partitions)) size.bytes += partition.bytes;
   return size;
 }
 

@@ -9,7 +9,7 @@ SELECT skua.make_change_log_partition($1::int8);
 SELECT skua.drop_change_log_partition($1::int8);
 
 -- name: feed_partitions
-SELECT p.number, pg_total_relation_size(p.oid)
+SELECT p.number, coalesce(pg_total_relation_size(p.oid), 0)
 FROM (
   SELECT c.oid, substring(c.relname FROM '^change_log_([0-9]+)$')::int8 AS number
   FROM pg_inherits AS i

@@ -1,6 +1,6 @@
 -- name: latest_posts
 -- Without the index it would sort the table.
-SELECT p.sort_at, coalesce(a.handle, a.did), left (p.text, 300),
+SELECT p.sort_at, coalesce(a.handle, a.did), left(p.text, 300),
   'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(p.actor_id, 1, p.rkey)
 FROM (
   SELECT t.actor_id, t.rkey, t.text, least(t.created_at, t.indexed_at) AS sort_at

@@ -17,8 +17,6 @@
 namespace skua::retention {
 namespace {
 
-using store::Statement;
-
 constexpr std::int64_t kBlocksOfStep = 128;
 constexpr std::size_t kRowsOfStep = 1'000;
 
@@ -27,27 +25,31 @@ struct TableSize {
   std::int64_t block_bytes = 0;
 };
 
+/// A row of retention_excluded.
+struct ExcludedAccount {
+  std::string did;
+  std::optional<std::int32_t> actor_id;
+};
+
+/// A row of retention_begin.
+struct BegunPass {
+  std::int64_t first_block;
+  Timestamp before;
+  std::optional<std::int32_t> collection_id;
+};
+
 TableSize size_of(store::Session& session, const writer::TableWriter& table) {
-  const store::Rows size =
-      session.run(fmt::format("SELECT pg_relation_size('{}') / b, b FROM (SELECT "
-                              "current_setting('block_size')::int8 AS b) AS s",
-                              table.name()));
-  return {size.int8(0, 0), size.int8(0, 1)};
+  return store::rows_of<TableSize>(
+             session.run(fmt::format("SELECT pg_relation_size('{}') / b, b FROM (SELECT "
+                                     "current_setting('block_size')::int8 AS b) AS s",
+                                     table.name())))
+      .at(0);
 }
 
 }  // namespace
 
 std::vector<Rule> read_rules(store::Session& session) {
-  const store::Rows rows = session.execute(sql::retention_rules, {});
-  std::vector<Rule> rules;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Rule& rule = rules.emplace_back();
-    rule.collection = rows.text(i, 0);
-    rule.keep = std::chrono::seconds(rows.int8(i, 1));
-    if (!rows.is_null(i, 2)) rule.pass_at = rows.timestamp(i, 2);
-    rule.removed = rows.int8(i, 3);
-  }
-  return rules;
+  return session.query<Rule>(sql::retention_rules);
 }
 
 std::size_t purge_deleted(store::Session& session, const std::stop_token& stop,
@@ -69,39 +71,29 @@ std::size_t purge_deleted(store::Session& session, const std::stop_token& stop,
 }
 
 std::size_t remove_excluded(store::Session& session, Due due, RemovalMetrics& metrics) {
-  store::Params params;
-  params.boolean(due == Due::Now);
-  const store::Rows excluded = session.execute(sql::retention_excluded, params);
-  for (std::size_t i = 0; i < excluded.size(); ++i) {
-    const std::string did(excluded.text(i, 0));
-    if (!excluded.is_null(i, 1)) {
-      metrics.excluded += writer::discard_account(session, did, excluded.int4(i, 1));
-    }
+  const auto excluded = session.query<ExcludedAccount>(sql::retention_excluded, due == Due::Now);
+  for (const auto& [did, actor_id] : excluded) {
+    if (actor_id) metrics.excluded += writer::discard_account(session, did, *actor_id);
     crash_point("excluded_removed");
-    store::Params of_did;
-    of_did.text(did);
-    session.execute(sql::retention_removed, of_did);
+    session.execute(sql::retention_removed, did);
   }
   return excluded.size();
 }
 
 std::string next_expiring(store::Session& session) {
-  const store::Rows next = session.execute(sql::retention_next, {});
-  return next.empty() ? std::string() : std::string(next.text(0, 0));
+  return session.query_first<std::string>(sql::retention_next).value_or("");
 }
 
 ExpiryStep expire_step(store::Session& session, const std::string& collection,
                        RemovalMetrics& metrics) {
   store::Transaction transaction(session);
-  store::Params of_collection;
-  of_collection.text(collection);
-  const store::Rows rule = session.execute(sql::retention_begin, of_collection);
-  if (rule.empty()) return {.is_end = true};
-  const std::int64_t first = rule.int8(0, 0);
-  writer::ExpiredQuestion question{.collection_id = rule.is_null(0, 2) ? 0 : rule.int4(0, 2),
+  const auto rule = session.query_first<BegunPass>(sql::retention_begin, collection);
+  if (!rule) return {.is_end = true};
+  const std::int64_t first = rule->first_block;
+  writer::ExpiredQuestion question{.collection_id = rule->collection_id.value_or(0),
                                    .first_block = first,
                                    .end_block = first + kBlocksOfStep,
-                                   .before = rule.timestamp(0, 1),
+                                   .before = rule->before,
                                    .limit = kRowsOfStep};
   TableSize size;
   const writer::TableWriter* table = writer::table_of(records::typed_collection_id(collection));
@@ -115,15 +107,8 @@ ExpiryStep expire_step(store::Session& session, const std::string& collection,
   const bool has_more = found.in_table == question.limit || found.in_records == question.limit ||
                         question.end_block < size.blocks;
   const std::size_t removed = found.in_table + found.in_records;
-  store::Params end;
-  end.text(collection);
-  if (has_more) {
-    end.int8(first + blocks);
-  } else {
-    end.null();
-  }
-  end.int8(static_cast<std::int64_t>(removed));
-  session.execute(sql::retention_end, end);
+  session.execute(sql::retention_end, collection,
+                  has_more ? std::optional(first + blocks) : std::nullopt, removed);
   crash_point("before_expiry_commit");
   transaction.commit();
   metrics.expired += removed;

@@ -6,8 +6,8 @@ LEFT JOIN bsky.actors AS a ON a.did = e.did
 WHERE NOT EXISTS (SELECT FROM skua.dropped_indexes)
   AND (
     e.removed_at IS NULL AND ($1::boolean OR e.excluded_at < clock_timestamp() - interval '15 seconds')
-    OR e.removed_at < e.excluded_at + interval '10 minutes' AND e.excluded_at < clock_timestamp(
-    ) - interval '10 minutes')
+    OR e.removed_at < e.excluded_at + interval '10 minutes'
+      AND e.excluded_at < clock_timestamp() - interval '10 minutes')
 ORDER BY e.did
 LIMIT 100;
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "atproto/tid.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "store/values.hpp"
@@ -33,7 +34,7 @@ constexpr Array::Type item_type() {
     return Array::Type::int2;
   } else if constexpr (std::same_as<T, std::int32_t>) {
     return Array::Type::int4;
-  } else if constexpr (std::same_as<T, std::int64_t>) {
+  } else if constexpr (std::same_as<T, std::int64_t> || std::same_as<T, atproto::Tid>) {
     return Array::Type::int8;
   } else if constexpr (std::same_as<T, Timestamp>) {
     return Array::Type::timestamptz;
@@ -53,6 +54,8 @@ void append_item(Array& array, const T& item) {
     } else {
       array.null();
     }
+  } else if constexpr (std::same_as<T, atproto::Tid>) {
+    array.int8(static_cast<std::int64_t>(item.value));
   } else if constexpr (item_type<T>() == Array::Type::boolean) {
     array.boolean(item);
   } else if constexpr (item_type<T>() == Array::Type::int2) {
@@ -72,7 +75,7 @@ void append_item(Array& array, const T& item) {
 
 }  // namespace detail
 
-/// An array with `member` of each item: a pointer to a member, or a function. The type of the member is an integer, bool,
+/// An array with `member` of each item: a pointer to a member, or a function. The type of the member is an integer, Tid, bool,
 /// Timestamp, text, bytes, or std::optional of one of them; an absent one is null.
 template <std::ranges::input_range Range, class Member = std::identity>
 Array column(const Range& range, Member member = {}) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "atproto/tid.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "store/column.hpp"
@@ -44,6 +45,7 @@ class Params {
     int8(value.count());
   }
   void add(bool value) { boolean(value); }
+  void add(atproto::Tid value) { int8(static_cast<std::int64_t>(value.value)); }
   void add(double value) { real(value); }
   void add(const char* value) { text(value); }
   void add(std::string_view value) { text(value); }

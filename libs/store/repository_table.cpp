@@ -17,7 +17,7 @@ constexpr const char* kReservedReason =
 /// A row of repositories_load.
 struct StoredRepository {
   std::string did;
-  std::optional<std::int64_t> rev;
+  std::optional<atproto::Tid> rev;
   std::optional<atproto::Digest> data;
   bool active;
   bool wants_whole;
@@ -30,20 +30,11 @@ struct DoneRepository {
   bool is_complete;
 };
 
-std::int64_t int8_of(atproto::Tid rev) {
-  return static_cast<std::int64_t>(rev.value);
-}
-
-std::optional<std::int64_t> int8_of(std::optional<atproto::Tid> rev) {
-  if (!rev) return std::nullopt;
-  return int8_of(*rev);
-}
-
 void save_some(Session& session, std::span<const RepositoryProgress> progress, Resync resync,
                Timestamp now) {
-  const auto rev = [](const RepositoryProgress& one) -> std::optional<std::int64_t> {
+  const auto rev = [](const RepositoryProgress& one) -> std::optional<atproto::Tid> {
     if (!one.row.head) return std::nullopt;
-    return int8_of(one.row.head->rev);
+    return one.row.head->rev;
   };
   const auto data = [](const RepositoryProgress& one) -> std::optional<ByteView> {
     if (!one.row.head) return std::nullopt;
@@ -55,8 +46,7 @@ void save_some(Session& session, std::span<const RepositoryProgress> progress, R
       column(progress, rev), column(progress, data),
       column(progress, [](const RepositoryProgress& one) { return one.row.active; }),
       column(progress, &RepositoryProgress::breaks), now, resync == Resync::All,
-      column(progress, [](const RepositoryProgress& one) { return int8_of(one.anchor); }),
-      column(progress, [](const RepositoryProgress& one) { return int8_of(one.born); }));
+      column(progress, &RepositoryProgress::anchor), column(progress, &RepositoryProgress::born));
 }
 
 }  // namespace
@@ -68,8 +58,7 @@ std::vector<RepositoryRow> load_repositories(Session& session, std::span<const s
     RepositoryRow& row = found.emplace_back();
     row.did = std::move(stored.did);
     if (stored.rev && stored.data) {
-      row.head = {{static_cast<std::uint64_t>(*stored.rev)},
-                  {atproto::Cid::kDagCbor, *stored.data}};
+      row.head = {*stored.rev, {atproto::Cid::kDagCbor, *stored.data}};
     }
     row.active = stored.active;
     row.wants_whole = stored.wants_whole;
@@ -91,7 +80,7 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
 void desynchronize(Session& session, std::span<const Gap> gaps, Timestamp now) {
   if (gaps.empty()) return;
   session.execute(sql::repositories_desynchronize, column(gaps, &Gap::did),
-                  column(gaps, [](const Gap& gap) { return int8_of(gap.rev); }), now, kGapReason);
+                  column(gaps, &Gap::rev), now, kGapReason);
 }
 
 std::chrono::seconds resync_delay(int attempts) {
@@ -139,7 +128,7 @@ std::vector<std::string> resyncs_done(Session& session, std::span<const WholeRep
                                       Timestamp now) {
   const auto done = session.query<DoneRepository>(
       sql::repositories_done, column(whole, &WholeRepository::did),
-      column(whole, [](const WholeRepository& one) { return int8_of(one.head.rev); }),
+      column(whole, [](const WholeRepository& one) { return one.head.rev; }),
       column(whole, [](const WholeRepository& one) -> const auto& { return one.head.data.digest; }),
       now, column(whole, &WholeRepository::filter_version));
   std::vector<std::string> with_gap;

@@ -15,6 +15,7 @@
 
 #include <boost/pfr/core.hpp>
 
+#include "atproto/tid.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "store/rows.hpp"
@@ -71,6 +72,15 @@ template <> struct Field<Timestamp> {
 };
 // clang-format on
 
+/// A TID is an int8.
+template <>
+struct Field<atproto::Tid> {
+  static constexpr ColumnKind kKind = ColumnKind::Int8;
+  static atproto::Tid read(const Rows& rows, std::size_t row, std::size_t column) {
+    return {static_cast<std::uint64_t>(rows.int8(row, column))};
+  }
+};
+
 /// Bytes of a fixed number, such as a digest.
 template <std::size_t Size>
 struct Field<std::array<std::uint8_t, Size>> {
@@ -120,7 +130,7 @@ Row read_fields(const Rows& rows, std::size_t row, std::index_sequence<Columns..
 
 }  // namespace detail
 
-/// The rows as values of `Row`: a struct whose fields are integers, bool, double, std::string, Bytes, an array of bytes, Timestamp, a
+/// The rows as values of `Row`: a struct whose fields are integers, Tid, bool, double, std::string, Bytes, an array of bytes, Timestamp, a
 /// duration (an int8 in its unit), or std::optional of one of them, which can be null; or one such type, for one column. Throws
 /// DefectError if number or types of the columns differ, and std::invalid_argument for a null in a field that has none.
 template <class Row>

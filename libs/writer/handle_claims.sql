@@ -1,11 +1,11 @@
 -- name: handles_lock_actors
--- Those that are written, and those that may lose a handle to them, before any is changed: who
--- takes rows in one order meets no deadlock.
+-- Locks all actors to be written, and all that may lose a handle, in the order of their ids, so that two sessions cannot
+-- deadlock.
 SELECT id, handle
 FROM bsky.actors
 WHERE id = ANY($1::int4[]) OR handle = ANY($2::text[])
-ORDER BY id FOR NO KEY
-UPDATE;
+ORDER BY id
+FOR NO KEY UPDATE;
 
 -- name: handles_read
 SELECT id, handle FROM bsky.actors WHERE id = ANY($1::int4[]);
@@ -37,12 +37,12 @@ FROM (
     END AS due,
     CASE WHEN h.handle IS NULL OR r.waits THEN b.handle_lookups_charged_to ELSE r.charged_to END AS charged_to
   FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time)
-  JOIN bsky.actors AS b ON b.id = h.id
-    AND (b.handle_time IS NULL OR b.handle_time < h.time), LATERAL (
-      SELECT coalesce(b.handle_claim = h.handle, false) AS is_repeat,
-        coalesce(b.handle_claim = h.handle AND b.handle_check_due > $4::timestamptz, false) AS waits,
-        skua.charge_handle_lookup(b.handle_lookups_charged_to, $4::timestamptz) AS charged_to
-    ) AS r
+  JOIN bsky.actors AS b ON b.id = h.id AND (b.handle_time IS NULL OR b.handle_time < h.time)
+  CROSS JOIN LATERAL (
+    SELECT coalesce(b.handle_claim = h.handle, false) AS is_repeat,
+      coalesce(b.handle_claim = h.handle AND b.handle_check_due > $4::timestamptz, false) AS waits,
+      skua.charge_handle_lookup(b.handle_lookups_charged_to, $4::timestamptz) AS charged_to
+  ) AS r
 ) AS c
 WHERE a.id = c.id
 RETURNING a.id;
@@ -65,12 +65,18 @@ SELECT id, did, handle_claim, (extract(epoch FROM handle_check_due) * 1000000)::
   (extract(epoch FROM handle_time) * 1000000)::int8
 FROM (
   (
-    SELECT *
-    FROM bsky.actors
+    SELECT * FROM bsky.actors
     WHERE handle_check_due <= $1::timestamptz AND handle_valid IS NOT FALSE
     ORDER BY handle_check_due
     LIMIT $2::int8
-  ) UNION ALL(SELECT * FROM bsky.actors WHERE handle_check_due <= $1::timestamptz AND handle_valid IS FALSE ORDER BY handle_check_due LIMIT $2::int8)
+  )
+  UNION ALL
+  (
+    SELECT * FROM bsky.actors
+    WHERE handle_check_due <= $1::timestamptz AND handle_valid IS FALSE
+    ORDER BY handle_check_due
+    LIMIT $2::int8
+  )
 ) AS due
 ORDER BY handle_valid IS FALSE, handle_check_due
 LIMIT $2::int8;
@@ -91,7 +97,8 @@ SET handle_valid = coalesce(c.valid, a.handle_valid),
 FROM unnest(
   $1::int4[], $2::text[], $3::timestamptz[], $4::boolean[], $5::timestamptz[]
 ) AS c(id, handle, due, valid, next)
-JOIN bsky.actors AS b ON b.id = c.id, LATERAL (
+JOIN bsky.actors AS b ON b.id = c.id
+CROSS JOIN LATERAL (
   SELECT skua.charge_handle_lookup(b.handle_lookups_charged_to, $6::timestamptz) AS charged_to
 ) AS r
 WHERE a.id = c.id

@@ -6,7 +6,7 @@ WHERE starts_with(what, 'audit:') = $1::boolean
 GROUP BY what, shown;
 
 -- name: backfill_hosts_errors
-SELECT host, what, is_operator_specified, state, error, (extract(epoch FROM next_attempt) * 1000000)::int8
+SELECT host, what, is_operator_specified, state, error, next_attempt
 FROM skua.backfill_hosts
 WHERE error IS NOT NULL AND state <> 'cancelled' AND starts_with(what, 'audit:') = $2::boolean
 ORDER BY updated_at DESC, host, what

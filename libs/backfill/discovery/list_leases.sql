@@ -13,8 +13,8 @@ UPDATE skua.backfill_hosts AS h
 SET state = 'listing', next_attempt = $2::timestamptz, lease_owner = $3
 FROM due
 WHERE h.host = due.host AND h.what = due.what
-RETURNING h.host, h.what, h.cursor, h.listed, h.is_operator_specified, h.announced,
-  (extract(epoch FROM greatest(h.begun_at, to_timestamp(0))) * 1000000)::int8;
+RETURNING h.host, h.what, h.is_operator_specified, h.announced, h.cursor, h.listed,
+  greatest(h.begun_at, to_timestamp(0));
 
 -- name: backfill_hosts_save_page
 UPDATE skua.backfill_hosts
@@ -57,6 +57,6 @@ WHERE state = 'listing'
   );
 
 -- name: backfill_hosts_next
-SELECT (extract(epoch FROM min(next_attempt)) * 1000000)::int8
+SELECT min(next_attempt)
 FROM skua.backfill_hosts
 WHERE state IN ('none', 'listing') AND starts_with(what, 'audit:') = $1::boolean;

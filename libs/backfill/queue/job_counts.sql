@@ -15,7 +15,7 @@ SELECT 'running',
   (SELECT count(*) FROM (SELECT FROM skua.backfill_jobs WHERE state = 'running' LIMIT $1::int8) AS few);
 
 -- name: backfill_jobs_errors
-SELECT s.state, last.error, count(*), (extract(epoch FROM max(last.finished_at)) * 1000000)::int8
+SELECT s.state, last.error, count(*), max(last.finished_at)
 FROM (VALUES ('queued'), ('running'), ('unavailable'), ('failed'), ('cancelled')) AS s(state)
 CROSS JOIN LATERAL (
   SELECT j.error, j.finished_at
@@ -28,7 +28,7 @@ GROUP BY s.state, last.error
 ORDER BY count(*) DESC, max(last.finished_at) DESC, last.error
 LIMIT 50;
 
--- name: backfill_counts_blocks
+-- name: backfill_jobs_blocks
 SELECT pg_relation_size('skua.backfill_jobs') / current_setting('block_size')::int8;
 
 -- name: backfill_jobs_ended_since

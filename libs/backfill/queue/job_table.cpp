@@ -2,41 +2,28 @@
 
 #include <algorithm>
 
-#include "backfill/queue/impl/job_sql.hpp"
 #include "backfill/queue/job_table.sql.hpp"
 
 namespace skua::backfill {
 namespace {
 
-using store::Array;
-using store::Params;
+using store::column;
 using store::Session;
-using store::Statement;
 
 std::size_t add_some(Session& session, std::span<const NewJob> jobs, Again again, Timestamp now) {
-  Array dids(Array::Type::text);
-  Array hosts(Array::Type::text);
-  Array files(Array::Type::text);
-  Array since(Array::Type::int8);
-  Array listed(Array::Type::int8);
-  for (const NewJob& job : jobs) {
-    dids.text(job.did);
-    impl::add_or_null(hosts, job.host);
-    impl::add_or_null(files, job.file);
-    impl::add_or_null(since, job.since);
-    impl::add_or_null(listed, job.listed);
-  }
-  Params params;
-  params.array(dids).array(hosts).array(files).array(since).timestamp(now);
-  std::size_t queued = session.execute(sql::backfill_jobs_insert, params).affected();
+  const store::Array dids = column(jobs, &NewJob::did);
+  const store::Array hosts = column(jobs, &NewJob::host);
+  const store::Array files = column(jobs, &NewJob::file);
+  const store::Array since = column(jobs, &NewJob::since);
+  const bool is_requested = again == Again::Yes;
+  std::size_t queued =
+      session.execute(sql::backfill_jobs_insert, dids, hosts, files, since, now).affected();
   if (queued == jobs.size()) return queued;
-  params.boolean(again == Again::Yes).array(listed);
-  queued += session.execute(sql::backfill_jobs_again, params).affected();
-  if (again == Again::Yes) {
-    Params hurry;
-    hurry.array(dids).timestamp(now);
-    session.execute(sql::backfill_jobs_hurry, hurry);
-  }
+  queued += session
+                .execute(sql::backfill_jobs_again, dids, hosts, files, since, now, is_requested,
+                         column(jobs, &NewJob::listed))
+                .affected();
+  if (is_requested) session.execute(sql::backfill_jobs_hurry, dids, now);
   return queued;
 }
 
@@ -60,9 +47,7 @@ std::chrono::seconds job_delay(int attempt) {
 }
 
 std::size_t retry_rarely(Session& session, Timestamp now, std::size_t limit) {
-  Params params;
-  params.timestamp(now).int8(static_cast<std::int64_t>(limit));
-  return session.execute(sql::backfill_jobs_retry_rarely, params).affected();
+  return session.execute(sql::backfill_jobs_retry_rarely, now, limit).affected();
 }
 
 }  // namespace skua::backfill

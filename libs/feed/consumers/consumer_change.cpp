@@ -13,15 +13,13 @@ namespace skua::feed {
 namespace {
 
 bool exists(store::Session& session, const std::string& name) {
-  store::Params params;
-  params.text(name);
-  return session.execute(sql::consumers_exists, params).boolean(0, 0);
+  return session.query_one<bool>(sql::consumers_exists, name);
 }
 
 }  // namespace
 
 ConsumerChange::ConsumerChange(store::Session& session) : transaction_(session) {
-  session.execute(sql::consumers_lock, {});
+  session.execute(sql::consumers_lock);
 }
 
 void check_lanes(std::int16_t lanes) {

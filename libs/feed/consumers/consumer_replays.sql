@@ -1,5 +1,5 @@
 -- name: consumers_change
-SELECT c.kind, c.op, c.actor_id, c.collection_id, c.rkey, s.timeline
+SELECT c.op, c.actor_id, c.collection_id, c.rkey, s.timeline
 FROM skua.change_log_state AS s
 CROSS JOIN skua.changes_between($1::int8, $1::int8 + 1) AS c;
 

@@ -77,7 +77,7 @@ WHERE consumer_id = $1::int4 AND waiting_pos IS NOT NULL
 ORDER BY lane;
 
 -- name: consumers_retired
-SELECT id, name
+SELECT id, name, lanes
 FROM skua.consumers
 WHERE role = 'retired' AND (retry_at IS NULL OR retry_at <= clock_timestamp())
 ORDER BY id;

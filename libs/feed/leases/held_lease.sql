@@ -9,3 +9,8 @@ FOR UPDATE OF l;
 UPDATE skua.consumer_lanes
 SET owner = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL
 WHERE consumer_id = $1::int4 AND lane = $2::int4;
+
+-- name: leases_move
+UPDATE skua.consumer_lanes
+SET pos = $3, served_at = clock_timestamp(), batch = CASE WHEN batch < 1000000 THEN batch * 2 END, {{lane_succeeded}}
+WHERE consumer_id = $1 AND lane = $2::int4;

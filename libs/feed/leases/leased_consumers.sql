@@ -22,3 +22,26 @@ DELETE FROM skua.waiting_changes WHERE consumer_id = $1::int4;
 
 -- name: leased_run_again
 UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4;
+
+-- name: leased_move_lanes
+UPDATE skua.consumer_lanes
+SET pos = $2, start = $2, epoch = epoch + 1, batch = NULL, is_blocked = false, owner = NULL, lease_until = NULL,
+  leased_end = NULL, leased_count = NULL, leased_key = NULL, {{lane_succeeded}}
+WHERE consumer_id = $1;
+
+-- fragment: leased_consumers
+-- The fields of LeasedConsumer.
+SELECT c.id, c.name, c.kind = 'webhook', c.state, c.paused, coalesce(c.error, ''), c.lanes, c.filter::text,
+  coalesce(s.url, ''), s.secret
+FROM skua.consumers AS c
+JOIN skua.consumer_secrets AS s ON s.consumer_id = c.id
+WHERE c.role = 'live'
+
+-- name: leased_find
+{{leased_consumers}}
+  AND c.name = $1;
+
+-- name: leased_webhooks
+{{leased_consumers}}
+  AND c.kind = 'webhook' AND c.state = 'running' AND NOT c.paused
+ORDER BY c.id;

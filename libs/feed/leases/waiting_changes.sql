@@ -67,9 +67,33 @@ WHERE consumer_id = $1::int4 AND lane = $2::int4 AND actor_id = $3::int4 AND pos
 
 -- name: waiting_note_loss
 UPDATE skua.dead_letter
-SET
-  error = left (error, 2000) || format(
-    '; the log does not have the changes of the account from position %s to %s any more', $2::int8,
-    $3::int8 - 1),
-  status = 'dead', finished_at = NULL
+SET status = 'dead', finished_at = NULL,
+  error = left(error, 2000) || format(
+    '; the log does not have the changes of the account from position %s to %s any more', $2::int8, $3::int8 - 1)
 WHERE id = $1::int8;
+
+-- fragment: requested_letters
+-- d: letters whose replay was requested, and that no waiting changes belong to.
+FROM skua.dead_letter AS d
+JOIN skua.consumers AS c ON c.name = d.consumer
+CROSS JOIN skua.change_log_state AS s
+WHERE c.id = $1 AND d.status = 'requested' AND d.pos IS NOT NULL
+  AND NOT EXISTS (SELECT FROM skua.waiting_changes AS w WHERE w.consumer_id = c.id AND w.letter_id = d.id)
+
+-- name: waiting_refuse_old
+UPDATE skua.dead_letter AS t
+SET status = 'dead', attempts = t.attempts + 1, last_at = clock_timestamp(),
+  error = 'the log does not have the change any more'
+WHERE t.id IN (
+  SELECT d.id
+  {{requested_letters}}
+    AND (d.timeline <> s.timeline OR NOT EXISTS (SELECT FROM skua.change_log AS b WHERE b.pos <= d.pos))
+);
+
+-- name: waiting_add_requested
+INSERT INTO skua.waiting_changes (pos, until, letter_id, consumer_id, actor_id, lane, is_open)
+SELECT d.pos, d.pos + 1, d.id, c.id, d.actor_id, d.actor_id & (c.lanes - 1), true
+{{requested_letters}}
+ORDER BY d.pos
+LIMIT 1000
+ON CONFLICT DO NOTHING;

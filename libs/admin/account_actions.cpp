@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "admin/account_actions.sql.hpp"
 #include "admin/action.hpp"
 #include "backfill/repository/resync_rows.hpp"
 #include "store/filter_table.hpp"
-#include "admin/account_actions.sql.hpp"
 
 namespace skua::admin {
 namespace {

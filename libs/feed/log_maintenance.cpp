@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "feed/log_maintenance.sql.hpp"
 #include "store/dead_letter_table.hpp"
 #include "store/process_name.hpp"
 #include "store/sqlstate.hpp"
-#include "feed/log_maintenance.sql.hpp"
 
 namespace skua::feed {
 namespace {
@@ -91,7 +91,8 @@ void maintain_change_log(store::Session& session, LogMetrics& metrics) {
 LogSize read_log_size(store::Session& session) {
   LogSize size;
   size.max_bytes = session.run("SELECT max_bytes FROM skua.change_log_state").int8(0, 0);
-  for (const Partition& partition : session.query<Partition>(sql::feed_partitions)) size.bytes += partition.bytes;
+  for (const Partition& partition : session.query<Partition>(sql::feed_partitions))
+    size.bytes += partition.bytes;
   return size;
 }
 

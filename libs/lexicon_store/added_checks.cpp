@@ -4,13 +4,11 @@
 #include <vector>
 
 #include "lexicon/lexicon_error.hpp"
-#include "lexicon_store/document.hpp"
 #include "lexicon_store/added_checks.sql.hpp"
+#include "lexicon_store/document.hpp"
 
 namespace skua::lexicon_store {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::shared_ptr<const AddedChecks> load_added_checks(
     store::Session& session, const std::shared_ptr<const AddedChecks>& known) {

@@ -4,9 +4,9 @@
 #include <array>
 #include <string_view>
 
+#include "lexicon_store/property_index.sql.hpp"
 #include "store/collection_ids.hpp"
 #include "store/first_column.hpp"
-#include "lexicon_store/property_index.sql.hpp"
 
 namespace skua::lexicon_store {
 namespace {
@@ -31,7 +31,8 @@ PropertyIndexes::PropertyIndexes(store::Session& session, const std::string& col
     : session_(session), collection_(number_of(session, collection)) {}
 
 std::vector<std::string> PropertyIndexes::names() {
-  return store::first_column(session_.execute(sql::lexicon_index_names, Params().text(index_prefix(collection_))));
+  return store::first_column(
+      session_.execute(sql::lexicon_index_names, Params().text(index_prefix(collection_))));
 }
 
 bool PropertyIndexes::add(const Column& column) {
@@ -40,14 +41,14 @@ bool PropertyIndexes::add(const Column& column) {
   if (!state.empty() && state.boolean(0, 0)) return false;
   if (!state.empty()) drop(name);
   const std::string method = method_of(column);
-  const Rows text =
-      session_.execute(sql::lexicon_index_create, Params()
-                                        .text(name)
-                                        .text(method)
-                                        .text(column.type)
-                                        .text(column.key)
-                                        .text(method == "gin" ? " jsonb_path_ops" : "")
-                                        .int4(collection_));
+  const Rows text = session_.execute(sql::lexicon_index_create,
+                                     Params()
+                                         .text(name)
+                                         .text(method)
+                                         .text(column.type)
+                                         .text(column.key)
+                                         .text(method == "gin" ? " jsonb_path_ops" : "")
+                                         .int4(collection_));
   session_.run(std::string(text.text(0, 0)));
   session_.run("ANALYZE bsky.records");
   return true;

@@ -10,12 +10,12 @@
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "lexicon/built_in.hpp"
+#include "recheck/recheck.sql.hpp"
 #include "recheck/row_changes.hpp"
 #include "recheck/stored_rows.hpp"
 #include "recheck/verdict.hpp"
 #include "records/record.hpp"
 #include "writer/effects.hpp"
-#include "recheck/recheck.sql.hpp"
 
 namespace skua::recheck {
 namespace {

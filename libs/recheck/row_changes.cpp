@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "recheck/row_changes.sql.hpp"
 #include "store/advisory_lock.hpp"
 #include "writer/collection_writer.hpp"
-#include "recheck/row_changes.sql.hpp"
 
 namespace skua::recheck {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/crash_point.hpp"
+#include "resolve/actor_ids.sql.hpp"
 #include "resolve/actor_sequence.hpp"
 #include "resolve/worth_copying.hpp"
 #include "store/process_name.hpp"
 #include "store/sqlstate.hpp"
-#include "resolve/actor_ids.sql.hpp"
 
 namespace skua::resolve {
 namespace {

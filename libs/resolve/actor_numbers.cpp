@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "resolve/actor_sequence.hpp"
 #include "resolve/actor_numbers.sql.hpp"
+#include "resolve/actor_sequence.hpp"
 
 namespace skua::resolve {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<std::int32_t> ActorNumbers::take(store::Session& session, std::size_t count) {
   std::vector<std::int32_t> numbers = spare_.with([&](std::vector<std::int32_t>& spare) {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/crash_point.hpp"
+#include "resolve/post_stubs.sql.hpp"
 #include "resolve/worth_copying.hpp"
 #include "store/sqlstate.hpp"
-#include "resolve/post_stubs.sql.hpp"
 
 namespace skua::resolve {
 namespace {

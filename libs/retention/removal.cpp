@@ -8,11 +8,11 @@
 
 #include "base/crash_point.hpp"
 #include "records/record.hpp"
+#include "retention/removal.sql.hpp"
 #include "writer/account_removal.hpp"
 #include "writer/discard.hpp"
 #include "writer/purge.hpp"
 #include "writer/table_writer.hpp"
-#include "retention/removal.sql.hpp"
 
 namespace skua::retention {
 namespace {

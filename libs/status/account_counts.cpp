@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "records/record.hpp"
-#include "writer/table_writer.hpp"
 #include "status/account_counts.sql.hpp"
+#include "writer/table_writer.hpp"
 
 namespace skua::status {
 namespace {

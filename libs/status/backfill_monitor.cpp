@@ -9,10 +9,10 @@
 #include "backfill/discovery/list_counts.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "base/log.hpp"
+#include "status/backfill_monitor.sql.hpp"
 #include "store/cursor_store.hpp"
 #include "store/outage.hpp"
 #include "store/process_name.hpp"
-#include "status/backfill_monitor.sql.hpp"
 
 namespace skua::status {
 namespace {

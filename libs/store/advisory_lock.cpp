@@ -9,10 +9,10 @@
 #include "base/log.hpp"
 #include "base/sip_hash.hpp"
 #include "base/time.hpp"
+#include "store/advisory_lock.sql.hpp"
 #include "store/busy_locks.hpp"
 #include "store/lock_owner.hpp"
 #include "store/sqlstate.hpp"
-#include "store/advisory_lock.sql.hpp"
 
 namespace skua::store {
 namespace {

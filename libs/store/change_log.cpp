@@ -29,7 +29,8 @@ std::int64_t append_changes(Session& session, const ChangeBlock& block) {
   const auto& changes = block.changes;
   const auto& references = block.references;
   const auto number = [](auto member) {
-    return [member](const auto& item) { return static_cast<std::int16_t>(std::invoke(member, item)); };
+    return
+        [member](const auto& item) { return static_cast<std::int16_t>(std::invoke(member, item)); };
   };
   return session.query_one<std::int64_t>(
       sql::log_append, column(changes, number(&Change::kind)),

@@ -75,11 +75,13 @@ void append_item(Array& array, const T& item) {
 
 }  // namespace detail
 
-/// An array with `member` of each item: a pointer to a member, or a function. The type of the member is an integer, Tid, bool,
-/// Timestamp, text, bytes, or std::optional of one of them; an absent one is null.
+/// An array with `member` of each item: a pointer to a member, or a function. The type of the
+/// member is an integer, Tid, bool, Timestamp, text, bytes, or std::optional of one of them; an
+/// absent one is null.
 template <std::ranges::input_range Range, class Member = std::identity>
 Array column(const Range& range, Member member = {}) {
-  using Item = std::remove_cvref_t<std::invoke_result_t<Member&, std::ranges::range_reference_t<const Range>>>;
+  using Item = std::remove_cvref_t<
+      std::invoke_result_t<Member&, std::ranges::range_reference_t<const Range>>>;
   Array array(detail::item_type<typename detail::Unwrapped<Item>::Type>());
   for (const auto& item : range) detail::append_item<Item>(array, std::invoke(member, item));
   return array;

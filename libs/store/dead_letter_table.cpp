@@ -89,8 +89,8 @@ Rows execute_matching(Session& session, const Statement& statement, const Letter
                       const Arguments&... others) {
   const auto status_text = [](LetterStatus status) { return to_string(status); };
   return session.execute(statement, filter.ids, filter.consumer, filter.did,
-                         column(filter.statuses, status_text), filter.error,
-                         filter.older_than, others...);
+                         column(filter.statuses, status_text), filter.error, filter.older_than,
+                         others...);
 }
 
 std::vector<std::int64_t> finish_letters(Session& session, const LetterFilter& filter,
@@ -120,8 +120,7 @@ std::optional<LetterStatus> letter_status(std::string_view text) {
 std::vector<LetterRow> list_letters(Session& session, const LetterFilter& filter,
                                     std::size_t limit) {
   std::vector<LetterRow> letters;
-  const Rows rows = execute_matching(session, sql::dead_letters_list, filter,
-                                     limit);
+  const Rows rows = execute_matching(session, sql::dead_letters_list, filter, limit);
   for (LetterRecord& record : rows_of<LetterRecord>(rows)) {
     letters.push_back(letter_of(std::move(record)));
   }
@@ -138,8 +137,8 @@ Bytes read_letter_payload(Session& session, std::int64_t id) {
 }
 
 std::optional<LetterRow> lease_letter(Session& session, std::int64_t id, const ReplayLease& lease) {
-  auto leased = session.query_first<LetterRecord>(sql::dead_letters_lease, id, lease.owner,
-                                                  lease.duration);
+  auto leased =
+      session.query_first<LetterRecord>(sql::dead_letters_lease, id, lease.owner, lease.duration);
   if (!leased) return std::nullopt;
   return letter_of(std::move(*leased));
 }

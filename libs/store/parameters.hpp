@@ -19,8 +19,9 @@
 
 namespace skua::store {
 
-/// The parameters of one statement, in order. The server determines the type of each parameter from the statement; the
-/// session throws DefectError if the value here has another type. A null without a type fits each of them.
+/// The parameters of one statement, in order. The server determines the type of each parameter from
+/// the statement; the session throws DefectError if the value here has another type. A null without
+/// a type fits each of them.
 class Params {
  public:
   Params& int2(std::int16_t value);
@@ -56,9 +57,8 @@ class Params {
   void add(std::nullopt_t) { null(); }
   /// An array. Bytes are a range, too, but one value.
   template <std::ranges::input_range Range>
-    requires(!std::convertible_to<const Range&, std::string_view> &&
-             !std::convertible_to<const Range&, ByteView>)
-  void add(const Range& items) {
+  requires(!std::convertible_to<const Range&, std::string_view> &&
+           !std::convertible_to<const Range&, ByteView>) void add(const Range& items) {
     array(column(items));
   }
   template <class T>

@@ -42,7 +42,8 @@ void save_some(Session& session, std::span<const RepositoryProgress> progress, R
   };
   session.execute(
       sql::repositories_save,
-      column(progress, [](const RepositoryProgress& one) -> const auto& { return one.row.did; }),
+      column(
+          progress, [](const RepositoryProgress& one) -> const auto& { return one.row.did; }),
       column(progress, rev), column(progress, data),
       column(progress, [](const RepositoryProgress& one) { return one.row.active; }),
       column(progress, &RepositoryProgress::breaks), now, resync == Resync::All,
@@ -79,8 +80,8 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
 
 void desynchronize(Session& session, std::span<const Gap> gaps, Timestamp now) {
   if (gaps.empty()) return;
-  session.execute(sql::repositories_desynchronize, column(gaps, &Gap::did),
-                  column(gaps, &Gap::rev), now, kGapReason);
+  session.execute(sql::repositories_desynchronize, column(gaps, &Gap::did), column(gaps, &Gap::rev),
+                  now, kGapReason);
 }
 
 std::chrono::seconds resync_delay(int attempts) {
@@ -129,7 +130,8 @@ std::vector<std::string> resyncs_done(Session& session, std::span<const WholeRep
   const auto done = session.query<DoneRepository>(
       sql::repositories_done, column(whole, &WholeRepository::did),
       column(whole, [](const WholeRepository& one) { return one.head.rev; }),
-      column(whole, [](const WholeRepository& one) -> const auto& { return one.head.data.digest; }),
+      column(
+          whole, [](const WholeRepository& one) -> const auto& { return one.head.data.digest; }),
       now, column(whole, &WholeRepository::filter_version));
   std::vector<std::string> with_gap;
   for (const auto& [did, is_complete] : done) {

@@ -26,8 +26,8 @@ namespace skua::store {
 /// The C++ types that a column can have, as groups of types of PostgreSQL.
 enum class ColumnKind : std::uint8_t { Int2, Int4, Int8, Boolean, Real, Text, Bytes, Time };
 
-/// Throws DefectError unless the column can be read as `kind`: an integer of at most that size, a number with a fraction,
-/// a timestamptz, or for Text a type whose text form is read as it is.
+/// Throws DefectError unless the column can be read as `kind`: an integer of at most that size, a
+/// number with a fraction, a timestamptz, or for Text a type whose text form is read as it is.
 void check_column(const Rows& rows, std::size_t column, ColumnKind kind);
 /// Throws DefectError unless the answer has `count` columns.
 void check_column_count(const Rows& rows, std::size_t count);
@@ -115,7 +115,9 @@ struct Field<std::optional<T>> {
 };
 
 template <class T>
-concept IsField = requires { Field<T>::kKind; };
+concept IsField = requires {
+  Field<T>::kKind;
+};
 
 template <class Row, std::size_t... Columns>
 void check_fields(const Rows& rows, std::index_sequence<Columns...>) {
@@ -130,9 +132,10 @@ Row read_fields(const Rows& rows, std::size_t row, std::index_sequence<Columns..
 
 }  // namespace detail
 
-/// The rows as values of `Row`: a struct whose fields are integers, Tid, bool, double, std::string, Bytes, an array of bytes, Timestamp, a
-/// duration (an int8 in its unit), or std::optional of one of them, which can be null; or one such type, for one column. Throws
-/// DefectError if number or types of the columns differ, and std::invalid_argument for a null in a field that has none.
+/// The rows as values of `Row`: a struct whose fields are integers, Tid, bool, double, std::string,
+/// Bytes, an array of bytes, Timestamp, a duration (an int8 in its unit), or std::optional of one
+/// of them, which can be null; or one such type, for one column. Throws DefectError if number or
+/// types of the columns differ, and std::invalid_argument for a null in a field that has none.
 template <class Row>
 std::vector<Row> rows_of(const Rows& rows) {
   std::vector<Row> read;
@@ -140,7 +143,8 @@ std::vector<Row> rows_of(const Rows& rows) {
   if constexpr (detail::IsField<Row>) {
     check_column_count(rows, 1);
     check_column(rows, 0, detail::Field<Row>::kKind);
-    for (std::size_t i = 0; i < rows.size(); ++i) read.push_back(detail::Field<Row>::read(rows, i, 0));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      read.push_back(detail::Field<Row>::read(rows, i, 0));
   } else {
     constexpr auto kColumns = std::make_index_sequence<boost::pfr::tuple_size_v<Row>>{};
     detail::check_fields<Row>(rows, kColumns);

@@ -60,8 +60,8 @@ class Session {
   /// Runs a prepared statement, and prepares it on its first use. Throws DefectError if the type of
   /// a parameter is another one than the statement has.
   Rows execute(const Statement& statement, const Params& params);
-  /// The same with $1, $2... as arguments: integers, bool, double, text, bytes, Timestamp, Array, or
-  /// std::optional of these.
+  /// The same with $1, $2... as arguments: integers, bool, double, text, bytes, Timestamp, Array,
+  /// or std::optional of these.
   template <class... Arguments>
   Rows execute(const Statement& statement, const Arguments&... arguments) {
     return execute(statement, params_of(arguments...));

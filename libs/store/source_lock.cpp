@@ -6,8 +6,8 @@
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "store/process_name.hpp"
-#include "store/sqlstate.hpp"
 #include "store/source_lock.sql.hpp"
+#include "store/sqlstate.hpp"
 
 namespace skua::store {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <variant>
 
+#include "writer/account_changes.sql.hpp"
 #include "writer/handle_claims.hpp"
 #include "writer/purge.hpp"
-#include "writer/account_changes.sql.hpp"
 
 namespace skua::writer {
 namespace {

@@ -12,11 +12,11 @@
 #include "store/dead_letters.hpp"
 #include "store/sqlstate.hpp"
 #include "writer/bulk_guard.hpp"
+#include "writer/bulk_writer.sql.hpp"
 #include "writer/collection_writer.hpp"
 #include "writer/dead_letter.hpp"
 #include "writer/effects.hpp"
 #include "writer/table_writer.hpp"
-#include "writer/bulk_writer.sql.hpp"
 
 namespace skua::writer {
 namespace {

@@ -2,9 +2,7 @@
 
 #include "writer/guard.sql.hpp"
 namespace skua::writer {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<GuardedChange> drop_known(store::Session& session,
                                       std::span<const event::ResolvedEvent* const> changes) {

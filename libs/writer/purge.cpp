@@ -8,9 +8,9 @@
 #include "store/sqlstate.hpp"
 #include "writer/account_locks.hpp"
 #include "writer/effects.hpp"
+#include "writer/purge.sql.hpp"
 #include "writer/table_writer.hpp"
 #include "writer/tables/labels.hpp"
-#include "writer/purge.sql.hpp"
 
 namespace skua::writer {
 namespace {

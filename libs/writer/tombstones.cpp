@@ -2,9 +2,7 @@
 
 #include "writer/tombstones.sql.hpp"
 namespace skua::writer {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 void write_tombstones(store::Session& session, std::span<const event::ResolvedEvent* const> deletes,
                       const SourceNames& sources) {

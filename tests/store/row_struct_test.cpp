@@ -92,7 +92,8 @@ TEST_F(RowStructTest, one_column_is_a_value) {
 
 TEST_F(RowStructTest, a_smaller_integer_fits_a_larger_field) {
   EXPECT_THAT(rows_of<std::int64_t>(select("7::int2")), ElementsAre(7));
-  EXPECT_TRUE(refusal<std::int32_t>(select("7::int8 AS seven"), "column 'seven' of the answer is int8"));
+  EXPECT_TRUE(
+      refusal<std::int32_t>(select("7::int8 AS seven"), "column 'seven' of the answer is int8"));
 }
 
 TEST_F(RowStructTest, other_numbers_and_types_of_columns_are_defects) {
@@ -132,10 +133,11 @@ TEST_F(RowStructTest, the_first_row_or_nothing) {
 
 TEST_F(RowStructTest, each_type_of_arguments) {
   const std::vector<std::string> texts{"a", "b"};
-  const Statement all{"all",
-                      "SELECT concat_ws(' ', $1::int2, $2::int4, $3::int8, $4::boolean, $5::float8, "
-                      "$6::text, encode($7::bytea, 'hex'), $8::timestamptz, $9::text[], $10::int8, "
-                      "$11::text IS NULL, $12::int8)"};
+  const Statement all{
+      "all",
+      "SELECT concat_ws(' ', $1::int2, $2::int4, $3::int8, $4::boolean, $5::float8, "
+      "$6::text, encode($7::bytea, 'hex'), $8::timestamptz, $9::text[], $10::int8, "
+      "$11::text IS NULL, $12::int8)"};
   EXPECT_EQ(session().query_one<std::string>(
                 all, std::int16_t{1}, std::int32_t{2}, std::int64_t{3}, true, 0.5, "text",
                 ByteView(Bytes{1, 2}), Timestamp(std::chrono::seconds(0)), texts,
@@ -175,9 +177,10 @@ struct Item {
 
 TEST_F(RowStructTest, a_column_of_members) {
   const std::vector<Item> items{{"a", 1}, {"b", std::nullopt}};
-  const Statement read{"read_items",
-                       "SELECT string_agg(concat(u.name, u.number), ',') "
-                       "FROM unnest($1::text[], $2::int4[], $3::boolean[]) AS u(name, number, flag)"};
+  const Statement read{
+      "read_items",
+      "SELECT string_agg(concat(u.name, u.number), ',') "
+      "FROM unnest($1::text[], $2::int4[], $3::boolean[]) AS u(name, number, flag)"};
   EXPECT_EQ(session().query_one<std::string>(
                 read, column(items, &Item::name), column(items, &Item::number),
                 column(items, [](const Item& item) { return item.number.has_value(); })),

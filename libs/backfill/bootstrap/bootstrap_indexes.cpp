@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "backfill/bootstrap/bootstrap_indexes.sql.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "store/change_log.hpp"
@@ -21,7 +22,6 @@
 #include "store/process_name.hpp"
 #include "store/source_lock.hpp"
 #include "store/sqlstate.hpp"
-#include "backfill/bootstrap/bootstrap_indexes.sql.hpp"
 
 namespace skua::backfill {
 namespace {

@@ -19,8 +19,8 @@ std::size_t desynchronize_behind(store::Session& session, const std::string& hos
     return repo.rev && repo.rev->fits_int8() ? repo.rev : std::nullopt;
   };
   return session
-      .execute(sql::audit_behind, store::column(repos, &ListedRepo::did),
-               store::column(repos, rev), host, sources, now)
+      .execute(sql::audit_behind, store::column(repos, &ListedRepo::did), store::column(repos, rev),
+               host, sources, now)
       .affected();
 }
 

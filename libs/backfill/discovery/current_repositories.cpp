@@ -1,14 +1,14 @@
 #include "backfill/discovery/current_repositories.hpp"
 
-#include <utility>
-#include <vector>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
-#include "base/seeded_hash.hpp"
 #include "backfill/discovery/current_repositories.sql.hpp"
+#include "base/seeded_hash.hpp"
 
 namespace skua::backfill {
 

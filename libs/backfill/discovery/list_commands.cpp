@@ -23,11 +23,13 @@ std::size_t change_lists(store::Session& session, const store::Statement& statem
 }  // namespace
 
 std::size_t retry_lists(store::Session& session, const JobFilter& filter, Timestamp now) {
-  return change_lists(session, sql::backfill_lists_retry, filter, {JobState::Queued, JobState::Failed}, now);
+  return change_lists(session, sql::backfill_lists_retry, filter,
+                      {JobState::Queued, JobState::Failed}, now);
 }
 
 std::size_t cancel_lists(store::Session& session, const JobFilter& filter, Timestamp now) {
-  return change_lists(session, sql::backfill_lists_cancel, filter, {JobState::Queued, JobState::Running}, now);
+  return change_lists(session, sql::backfill_lists_cancel, filter,
+                      {JobState::Queued, JobState::Running}, now);
 }
 
 }  // namespace skua::backfill

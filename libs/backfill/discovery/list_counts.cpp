@@ -40,8 +40,8 @@ ListState list_state(std::string_view text) {
 
 std::map<std::string, ListCounts> list_counts(Session& session, ListPurpose purpose) {
   std::map<std::string, ListCounts> counts;
-  for (const CountedLists& row : session.query<CountedLists>(sql::backfill_hosts_counts,
-                                                             purpose == ListPurpose::Audit)) {
+  for (const CountedLists& row :
+       session.query<CountedLists>(sql::backfill_hosts_counts, purpose == ListPurpose::Audit)) {
     ListCounts& kind = counts[row.what];
     kind.lists[list_state(row.state)] = row.lists;
     kind.listed += row.listed;

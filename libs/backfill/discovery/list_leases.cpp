@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/error_text.hpp"
 #include "backfill/discovery/list_leases.sql.hpp"
+#include "store/error_text.hpp"
 
 namespace skua::backfill {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "backfill/queue/job_table.hpp"
 #include "backfill/discovery/signal_jobs.sql.hpp"
+#include "backfill/queue/job_table.hpp"
 
 namespace skua::backfill {
 

@@ -56,8 +56,8 @@ std::size_t change_pieces(Session& session, const store::Statement& statement,
   const auto blocks = session.query_one<std::int64_t>(sql::backfill_jobs_blocks);
   std::size_t changed = 0;
   for (std::int64_t block = 0; block < blocks; block += kBlocksAtOnce) {
-    changed +=
-        session.execute(statement, states, filter.host, now, block, block + kBlocksAtOnce).affected();
+    changed += session.execute(statement, states, filter.host, now, block, block + kBlocksAtOnce)
+                   .affected();
   }
   return changed;
 }

@@ -22,9 +22,8 @@ store::Array reasons_of(std::span<const JobError> jobs) {
 
 /// The seconds for which the host asked to wait.
 store::Array asked_of(std::span<const JobError> jobs) {
-  return column(jobs, [](const JobError& job) {
-    return std::max<std::int64_t>(job.asked.count(), 0);
-  });
+  return column(jobs,
+                [](const JobError& job) { return std::max<std::int64_t>(job.asked.count(), 0); });
 }
 
 }  // namespace
@@ -39,10 +38,10 @@ std::size_t set_hosts(Session& session, std::span<const JobHost> jobs,
 
 std::vector<std::string> finish_jobs(Session& session, std::span<const FinishedJob> jobs,
                                      const std::string& lease_owner, Timestamp now) {
-  auto ours = session.query<std::string>(
-      sql::backfill_jobs_finish, column(jobs, &FinishedJob::did), lease_owner, now,
-      column(jobs, &FinishedJob::rev), column(jobs, &FinishedJob::records),
-      column(jobs, &FinishedJob::bytes));
+  auto ours = session.query<std::string>(sql::backfill_jobs_finish, column(jobs, &FinishedJob::did),
+                                         lease_owner, now, column(jobs, &FinishedJob::rev),
+                                         column(jobs, &FinishedJob::records),
+                                         column(jobs, &FinishedJob::bytes));
   std::ranges::sort(ours);
   return ours;
 }

@@ -8,6 +8,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "backfill/queue/job_results.hpp"
+#include "backfill/repository/finish.sql.hpp"
 #include "base/crash_point.hpp"
 #include "event/resolved_event.hpp"
 #include "records/record.hpp"
@@ -18,7 +19,6 @@
 #include "writer/effects.hpp"
 #include "writer/handle_claims.hpp"
 #include "writer/table_writer.hpp"
-#include "backfill/repository/finish.sql.hpp"
 
 namespace skua::backfill {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "backfill/repository/resync_rows.sql.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/server_clock.hpp"
 #include "store/sqlstate.hpp"
 #include "writer/account_locks.hpp"
-#include "backfill/repository/resync_rows.sql.hpp"
 
 namespace skua::backfill {
 namespace {

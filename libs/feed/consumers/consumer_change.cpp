@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "feed/consumers/tuning.hpp"
 #include "feed/consumers/consumer_change.sql.hpp"
+#include "feed/consumers/tuning.hpp"
 
 namespace skua::feed {
 namespace {

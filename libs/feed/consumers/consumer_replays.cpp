@@ -5,12 +5,12 @@
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "feed/consumers/batch_fold.hpp"
+#include "feed/consumers/consumer_replays.sql.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/failed_work.hpp"
 #include "store/consumer_letters.hpp"
 #include "store/dead_letter_table.hpp"
 #include "store/process_name.hpp"
-#include "feed/consumers/consumer_replays.sql.hpp"
 
 namespace skua::feed {
 namespace {

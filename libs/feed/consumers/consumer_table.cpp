@@ -8,11 +8,11 @@
 
 #include "base/log.hpp"
 #include "feed/consumers/consumer_replays.hpp"
+#include "feed/consumers/consumer_table.sql.hpp"
 #include "feed/consumers/publication.hpp"
 #include "feed/consumers/served_sessions.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
-#include "feed/consumers/consumer_table.sql.hpp"
 
 namespace skua::feed {
 namespace {
@@ -187,8 +187,7 @@ void reset_consumer(store::Session& session, const std::string& name, AfterStop 
   ConsumerChange change(session);
   require_consumer(session, name);
   if (after == AfterStop::Skip) {
-    for (const auto& [lane, pos, error] :
-         session.query<SkippedChange>(sql::consumers_skip, name)) {
+    for (const auto& [lane, pos, error] : session.query<SkippedChange>(sql::consumers_skip, name)) {
       write_skipped_change(session, name, lane, pos, error);
     }
   }

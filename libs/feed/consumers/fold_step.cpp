@@ -57,9 +57,8 @@ void record_failure(store::Session& session, const Batch& batch, FailedWork fail
     transaction.commit();
     return;
   }
-  const auto counted = store::rows_of<CountedFailure>(
-      execute_tuned(session, sql::consumers_fail, batch.consumer_id, batch.lane, batch.first,
-                    error.what()));
+  const auto counted = store::rows_of<CountedFailure>(execute_tuned(
+      session, sql::consumers_fail, batch.consumer_id, batch.lane, batch.first, error.what()));
   if (!counted.empty() && counted[0].is_last) {
     const std::string& policy = counted[0].policy;
     if (policy == "skip") {
@@ -159,7 +158,8 @@ void drain_and_fold(store::Session& session, store::Transaction& transaction, Ch
   if (batch.first == end) return;
   store::Transaction changes(session);
   const bool is_next =
-      !session.execute(sql::consumers_lock_next, batch.consumer_id, batch.lane, batch.first).empty();
+      !session.execute(sql::consumers_lock_next, batch.consumer_id, batch.lane, batch.first)
+           .empty();
   if (is_next) fold_changes(session, changes, chosen, metrics);
 }
 

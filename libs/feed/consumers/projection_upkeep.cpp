@@ -11,11 +11,11 @@
 #include "feed/consumers/consumer_judgement.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/failed_work.hpp"
+#include "feed/consumers/projection_upkeep.sql.hpp"
 #include "feed/consumers/publication.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
 #include "store/sqlstate.hpp"
-#include "feed/consumers/projection_upkeep.sql.hpp"
 
 namespace skua::feed {
 namespace {
@@ -297,10 +297,10 @@ std::optional<std::vector<std::string>> check_projection(store::Session& session
     const auto live = session.query_first<LiveConsumer>(sql::consumers_live, name);
     if (!live || (keys && live->behind.value_or(0) > kNearEnd)) return std::nullopt;
     if (!fold_everything(session, *projection, live->id, live->lanes)) return std::nullopt;
-    differences = session.query<std::string>(
-        {fmt::format("differences_{}", live->id),
-         sql_for(*projection, live->id, projection->differences)},
-        keys);
+    differences =
+        session.query<std::string>({fmt::format("differences_{}", live->id),
+                                    sql_for(*projection, live->id, projection->differences)},
+                                   keys);
   } catch (const store::ServerError& error) {
     // Another session has moved a lane since the snapshot, or works on it.
     if (error.sqlstate() != store::kSerializationFailure &&

@@ -9,8 +9,8 @@
 
 namespace skua::feed {
 
-/// Executes a statement that contains the fragment `tuning` (tuning.sql): its first six parameters are the tuning
-/// profiles, `others` are the parameters from 7 on. Throws store::SqlError.
+/// Executes a statement that contains the fragment `tuning` (tuning.sql): its first six parameters
+/// are the tuning profiles, `others` are the parameters from 7 on. Throws store::SqlError.
 template <class... Arguments>
 store::Rows execute_tuned(store::Session& session, const store::Statement& statement,
                           const Arguments&... others) {
@@ -21,12 +21,11 @@ store::Rows execute_tuned(store::Session& session, const store::Statement& state
     };
   };
   using store::column;
-  return session.execute(statement, column(profiles, &Tuning::profile),
-                         column(profiles, &Tuning::batch),
-                         column(profiles, milliseconds(&Tuning::pause)),
-                         column(profiles, &Tuning::max_attempts),
-                         column(profiles, milliseconds(&Tuning::retry)),
-                         column(profiles, milliseconds(&Tuning::max_retry)), others...);
+  return session.execute(
+      statement, column(profiles, &Tuning::profile), column(profiles, &Tuning::batch),
+      column(profiles, milliseconds(&Tuning::pause)), column(profiles, &Tuning::max_attempts),
+      column(profiles, milliseconds(&Tuning::retry)),
+      column(profiles, milliseconds(&Tuning::max_retry)), others...);
 }
 
 }  // namespace skua::feed

@@ -9,8 +9,8 @@
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/tuned_query.hpp"
 #include "feed/failure_problem.hpp"
-#include "feed/leases/held_lease.hpp"
 #include "feed/leases/end_lease.sql.hpp"
+#include "feed/leases/held_lease.hpp"
 
 namespace skua::feed {
 namespace {
@@ -24,8 +24,8 @@ void retry_later(store::Session& session, const LeaseName& lease, const HeldLeas
                  std::int32_t attempts, std::optional<std::int32_t> batch,
                  const LeaseFailure& failure) {
   if (held.key) {
-    execute_tuned(session, sql::leases_retry_waiting, lease.consumer_id, lease.lane, attempts, batch,
-                  failure.error, failure.wait, *held.key, held.pos);
+    execute_tuned(session, sql::leases_retry_waiting, lease.consumer_id, lease.lane, attempts,
+                  batch, failure.error, failure.wait, *held.key, held.pos);
   } else {
     execute_tuned(session, sql::leases_retry_lane, lease.consumer_id, lease.lane, attempts, batch,
                   failure.error, failure.wait, to_string(failure.cause));

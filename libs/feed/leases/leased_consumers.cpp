@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "feed/projections/projection.hpp"
 #include "feed/leases/leased_consumers.sql.hpp"
+#include "feed/projections/projection.hpp"
 
 namespace skua::feed {
 namespace {

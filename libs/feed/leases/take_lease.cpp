@@ -4,8 +4,8 @@
 
 #include "feed/consumers/tuned_query.hpp"
 #include "feed/leases/held_lease.hpp"
-#include "feed/leases/waiting_changes.hpp"
 #include "feed/leases/take_lease.sql.hpp"
+#include "feed/leases/waiting_changes.hpp"
 
 namespace skua::feed {
 namespace {
@@ -33,8 +33,8 @@ struct LeasableLane {
 std::optional<Lease> take_lease(store::Session& session, const LeaseRequest& request) {
   store::Transaction transaction(session);
   open_waiting_changes(session, request.consumer_id);
-  const auto due = store::rows_of<LeasableLane>(execute_tuned(
-      session, sql::leases_choose, request.consumer_id, request.ignores_pause));
+  const auto due = store::rows_of<LeasableLane>(
+      execute_tuned(session, sql::leases_choose, request.consumer_id, request.ignores_pause));
   if (due.empty()) {
     transaction.commit();
     return std::nullopt;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "store/rows.hpp"
 #include "feed/projections/projection_tables.sql.hpp"
+#include "store/rows.hpp"
 
 namespace skua::feed {
 namespace {

@@ -33,7 +33,8 @@ bool is_text(TypeOid type) {
 
 /// The server reads a value as the type that it determined from the statement: a value of another
 /// type would be another value, or an error that names no statement.
-void check_types(PGconn* handle, const std::string& name, const std::vector<Params::Value>& values) {
+void check_types(PGconn* handle, const std::string& name,
+                 const std::vector<Params::Value>& values) {
   const std::unique_ptr<PGresult, decltype(&PQclear)> described(
       PQdescribePrepared(handle, name.c_str()), &PQclear);
   if (described == nullptr || PQresultStatus(described.get()) != PGRES_COMMAND_OK) {

@@ -2,13 +2,11 @@
 
 #include <cstdint>
 
-#include "store/first_column.hpp"
 #include "sources/labeler/discovery/labeler_candidates.sql.hpp"
+#include "store/first_column.hpp"
 
 namespace skua::sources {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<std::string> read_labeler_candidates(store::Session& session, std::size_t most) {
   store::Params params;

@@ -37,6 +37,39 @@ endif()
 add_library(skua_test_options INTERFACE)
 target_compile_options(skua_test_options INTERFACE ${SKUA_TEST_FLAGS})
 
+# skua_sql(target): embeds the files of statements of this folder into the library, as headers with their names and `.hpp`.
+function(skua_sql target)
+  file(GLOB_RECURSE candidates CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/libs ${CMAKE_CURRENT_SOURCE_DIR}/*.sql)
+  set(files "")
+  foreach(file IN LISTS candidates)
+    file(STRINGS ${CMAKE_SOURCE_DIR}/libs/${file} names REGEX "^-- (name|fragment): " LIMIT_COUNT 1)
+    if(names)
+      list(APPEND files ${file})
+    endif()
+  endforeach()
+  if(NOT files)
+    return()
+  endif()
+  set(output ${CMAKE_BINARY_DIR}/sql)
+  set(sources ${files})
+  list(TRANSFORM sources PREPEND ${CMAKE_SOURCE_DIR}/libs/)
+  set(headers ${files})
+  list(TRANSFORM headers PREPEND ${output}/)
+  list(TRANSFORM headers APPEND .hpp)
+  add_custom_command(
+    OUTPUT ${headers}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}/libs -DOUTPUT=${output} "-DFILES=${files}"
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed_sql.cmake
+    DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/cmake/embed_sql.cmake
+    COMMENT "Embedding the SQL of ${target}"
+    VERBATIM)
+  target_sources(${target} PRIVATE ${headers})
+  target_include_directories(${target} PRIVATE ${output})
+  # The test of all statements includes all headers.
+  set_property(GLOBAL APPEND PROPERTY SKUA_SQL_FILES ${files})
+  set_property(GLOBAL APPEND PROPERTY SKUA_SQL_TARGETS ${target})
+endfunction()
+
 # skua_library(name PUBLIC deps... PRIVATE deps...): libs/<name> as skua::<name>
 function(skua_library name)
   cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
@@ -45,6 +78,7 @@ function(skua_library name)
     add_library(skua_${name} STATIC ${sources})
     target_include_directories(skua_${name} PUBLIC ${CMAKE_SOURCE_DIR}/libs)
     target_link_libraries(skua_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} skua_options)
+    skua_sql(skua_${name})
   else()
     add_library(skua_${name} INTERFACE)
     target_include_directories(skua_${name} INTERFACE ${CMAKE_SOURCE_DIR}/libs)

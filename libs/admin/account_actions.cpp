@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "admin/account_actions.sql.hpp"
 #include "admin/action.hpp"
 #include "backfill/repository/resync_rows.hpp"
 #include "store/filter_table.hpp"
@@ -14,9 +15,6 @@ namespace {
 
 using http_server::Response;
 using nlohmann::ordered_json;
-
-const store::Statement kIsKnown{"admin_is_known",
-                                "SELECT EXISTS (SELECT FROM bsky.actors WHERE did = $1::text)"};
 
 Response excluded_response(const std::string& did, bool is_excluded, std::size_t changes) {
   const ordered_json body = {{"did", did}, {"excluded", is_excluded}, {"changed", changes > 0}};
@@ -28,7 +26,7 @@ Response excluded_response(const std::string& did, bool is_excluded, std::size_t
 Response resync_repository(store::Session& session, const Arguments& arguments) {
   store::Params params;
   params.text(arguments.did);
-  if (!session.execute(kIsKnown, params).boolean(0, 0)) {
+  if (!session.execute(sql::admin_is_known, params).boolean(0, 0)) {
     throw Refusal(404, "UnknownAccount",
                   fmt::format("the account {} is not in the database: `skua backfill {}` downloads "
                               "its repository",

@@ -7,84 +7,46 @@
 
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
+#include "change_feed/log_pages.sql.hpp"
 
 namespace skua::change_feed {
 namespace {
 
-using store::Array;
-using store::Params;
 using store::Rows;
-using store::Statement;
 
-// skua.change_log_end() reads a partition directly, which skua_reader may not.
-const Statement kState{
-    "change_feed_state",
-    "SELECT s.timeline, (SELECT l.pos FROM skua.change_log AS l ORDER BY l.pos LIMIT 1), "
-    "(SELECT l.pos + l.n FROM skua.change_log AS l ORDER BY l.pos DESC LIMIT 1) "
-    "FROM skua.change_log_state AS s"};
+/// A row of change_feed_references.
+struct ReferenceRow {
+  std::int64_t pos;
+  std::string role;
+  std::int32_t delta;
+  std::optional<std::string> target;
+};
 
-const Statement kBlockAt{
-    "change_feed_block_at",
-    "SELECT l.pos, l.pos + l.n, l.at FROM skua.change_log AS l WHERE l.pos <= $1::int8 "
-    "ORDER BY l.pos DESC LIMIT 1"};
+/// A row of change_feed_labels.
+struct LabelRow {
+  std::int64_t pos;
+  std::string json;
+};
 
-/// The blocks with the positions from $1 to before $2.
-constexpr const char* kBlocks =
-    "WITH b AS MATERIALIZED (SELECT l.* FROM skua.change_log AS l WHERE l.pos < $2::int8 "
-    "AND l.pos >= coalesce((SELECT m.pos FROM skua.change_log AS m WHERE m.pos <= $1::int8 "
-    "ORDER BY m.pos DESC LIMIT 1), $1::int8)) ";
+/// A row of change_feed_state. An empty log has no oldest block.
+struct LogBounds {
+  std::int32_t timeline;
+  std::optional<std::int64_t> oldest;
+  std::optional<std::int64_t> end;
+};
 
-const Statement kChanges{
-    "change_feed_changes",
-    std::string(kBlocks) +
-        "SELECT b.pos + c.place - 1, b.at, "
-        "skua.change_kind(c.kind), "
-        "(ARRAY['create', 'update', 'delete'])[c.op], a.did, k.nsid, "
-        // Most keys, and revisions and CIDs, are numbers and hashes that become text here.
-        "CASE WHEN c.rkey < 0 THEN bsky.rkey_text(c.actor_id, c.collection_id, c.rkey) END, "
-        "c.rev, c.cid, "
-        "b.val[c.place], a.active, a.status, a.handle, a.handle_valid, "
-        "c.actor_id, c.collection_id, c.rkey "
-        "FROM b, unnest(b.kind, b.op, b.actor_id, b.collection_id, b.rkey, b.rev, b.cid) "
-        "WITH ORDINALITY AS c(kind, op, actor_id, collection_id, rkey, rev, cid, place) "
-        "LEFT JOIN bsky.actors AS a ON a.id = c.actor_id "
-        "LEFT JOIN bsky.collections AS k ON k.id = c.collection_id "
-        "WHERE b.pos + c.place - 1 >= $1::int8 AND b.pos + c.place - 1 < $2::int8 ORDER BY 1"};
+/// A row of change_feed_block_at.
+struct BlockRow {
+  std::int64_t first;
+  std::int64_t end;
+  Timestamp at;
+};
 
-const Statement kReferences{
-    "change_feed_references",
-    std::string(kBlocks) +
-        "SELECT b.pos + r.change, skua.reference_role(r.role), r.delta::int4, CASE WHEN "
-        "r.actor_id = 0 THEN bsky.rkey_text(0, 0, r.rkey) WHEN r.collection_id = 0 THEN a.did "
-        "ELSE bsky.uri(r.actor_id, r.collection_id, r.rkey) END "
-        "FROM b, unnest(b.ref_change, b.ref_role, b.ref_delta, b.ref_actor, b.ref_collection, "
-        "b.ref_rkey) AS r(change, role, delta, actor_id, collection_id, rkey) "
-        "LEFT JOIN bsky.actors AS a ON a.id = r.actor_id "
-        "WHERE b.pos + r.change >= $1::int8 AND b.pos + r.change < $2::int8 ORDER BY 1"};
-
-const Statement kLabels{
-    "change_feed_labels",
-    std::string(kBlocks) +
-        "SELECT b.pos + c.place - 1, jsonb_strip_nulls(jsonb_build_object("
-        "'cts', bsky.time_text(l.cts), 'exp', bsky.time_text(l.exp), "
-        "'cid', bsky.cid_text(l.cid)))::text "
-        "FROM b, unnest(b.kind, b.actor_id, b.val) WITH ORDINALITY AS c(kind, actor_id, val, "
-        "place), unnest(b.ref_change, b.ref_actor, b.ref_collection, b.ref_rkey) "
-        "AS r(change, actor_id, collection_id, rkey) "
-        "JOIN bsky.labels AS l ON l.subject_actor = r.actor_id "
-        "AND l.subject_collection = r.collection_id AND l.subject_rkey = r.rkey "
-        "WHERE c.kind = 4 AND r.change = c.place - 1 AND l.actor_id = c.actor_id "
-        "AND l.val = c.val AND NOT l.neg "
-        "AND b.pos + c.place - 1 >= $1::int8 AND b.pos + c.place - 1 < $2::int8"};
-
-// The texts of a page have a limit; the first one is always returned.
-const Statement kRecords{
-    "change_feed_records",
-    "SELECT r.place::int4, r.cid, "
-    "CASE WHEN r.total - octet_length(r.text) < $4::int8 THEN r.text END "
-    "FROM (SELECT t.place, t.cid, t.text, sum(octet_length(t.text)) OVER (ORDER BY t.place) AS "
-    "total FROM (SELECT j.place, j.cid, j.record::text AS text "
-    "FROM bsky.record_json($1::int4[], $2::int4[], $3::int8[]) AS j) AS t) AS r ORDER BY 1"};
+/// The positions of a page.
+struct PositionRange {
+  std::int64_t first;
+  std::int64_t end;
+};
 
 /// The records of the first statement of a page, and how many times more the next one may have.
 constexpr std::size_t kFirstRecords = 8;
@@ -154,25 +116,26 @@ ChangeEvent* find(const std::vector<Draft>& drafts, std::int64_t pos) {
   return found != drafts.end() && found->event->pos == pos ? found->event.get() : nullptr;
 }
 
-void add_references(store::Session& session, const Params& range,
+void add_references(store::Session& session, const PositionRange& range,
                     const std::vector<Draft>& drafts) {
-  const Rows rows = session.execute(kReferences, range);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (auto* event = find(drafts, rows.int8(i, 0))) {
-      event->references.push_back({text_at(rows, i, 1), rows.int4(i, 2), text_at(rows, i, 3)});
+  for (ReferenceRow& row :
+       session.query<ReferenceRow>(sql::change_feed_references, range.first, range.end)) {
+    if (auto* event = find(drafts, row.pos)) {
+      event->references.push_back(
+          {std::move(row.role), row.delta, std::move(row.target).value_or("")});
     }
   }
 }
 
-void add_labels(store::Session& session, const Params& range, const std::vector<Draft>& drafts) {
+void add_labels(store::Session& session, const PositionRange& range,
+                const std::vector<Draft>& drafts) {
   const bool has_labels = std::any_of(drafts.begin(), drafts.end(), [](const Draft& draft) {
     return draft.event->kind == "label" && draft.event->op != "delete";
   });
   if (!has_labels) return;
-  const Rows rows = session.execute(kLabels, range);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto* event = find(drafts, rows.int8(i, 0));
-    if (event != nullptr && event->op != "delete") event->label = text_at(rows, i, 1);
+  for (LabelRow& row : session.query<LabelRow>(sql::change_feed_labels, range.first, range.end)) {
+    auto* event = find(drafts, row.pos);
+    if (event != nullptr && event->op != "delete") event->label = std::move(row.json);
   }
 }
 
@@ -181,18 +144,14 @@ void add_labels(store::Session& session, const Params& range, const std::vector<
 std::optional<std::int64_t> add_records_of(store::Session& session,
                                            std::span<const Draft* const> drafts,
                                            std::size_t max_bytes, std::size_t& bytes) {
-  Array actors(Array::Type::int4);
-  Array collections(Array::Type::int4);
-  Array rkeys(Array::Type::int8);
-  for (const Draft* draft : drafts) {
-    actors.int4(draft->actor_id);
-    collections.int4(draft->collection_id);
-    rkeys.int8(draft->rkey);
-    draft->event->is_superseded = true;
-  }
-  Params params;
-  params.array(actors).array(collections).array(rkeys).int8(static_cast<std::int64_t>(max_bytes));
-  const Rows rows = session.execute(kRecords, params);
+  for (const Draft* draft : drafts) draft->event->is_superseded = true;
+  const auto of = [](auto member) {
+    return [member](const Draft* draft) { return draft->*member; };
+  };
+  const Rows rows =
+      session.execute(sql::change_feed_records, store::column(drafts, of(&Draft::actor_id)),
+                      store::column(drafts, of(&Draft::collection_id)),
+                      store::column(drafts, of(&Draft::rkey)), max_bytes);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& event = *drafts[static_cast<std::size_t>(rows.int4(i, 0)) - 1]->event;
     if (rows.is_null(i, 2)) return event.pos;
@@ -239,24 +198,22 @@ bool PageAccounts::has(std::int32_t account) const {
 }
 
 LogState read_log_state(store::Session& session) {
-  const Rows rows = session.execute(kState, {});
+  const auto bounds = session.query_one<LogBounds>(sql::change_feed_state);
   // An empty log has not begun.
-  if (rows.is_null(0, 1)) return {rows.int4(0, 0), 1, 1};
-  return {rows.int4(0, 0), rows.int8(0, 1), rows.int8(0, 2)};
+  return {bounds.timeline, bounds.oldest.value_or(1), bounds.end.value_or(1)};
 }
 
 std::int64_t position_at(store::Session& session, const LogState& state, Timestamp time) {
   std::int64_t first = state.oldest;
   std::int64_t last = state.end;
   while (first < last) {
-    Params params;
-    params.int8(first + (last - first) / 2);
-    const Rows rows = session.execute(kBlockAt, params);
-    if (rows.empty()) return first;
-    if (rows.timestamp(0, 2) >= time) {
-      last = rows.int8(0, 0);
+    const auto block =
+        session.query_first<BlockRow>(sql::change_feed_block_at, first + (last - first) / 2);
+    if (!block) return first;
+    if (block->at >= time) {
+      last = block->first;
     } else {
-      first = rows.int8(0, 1);
+      first = block->end;
     }
   }
   return first;
@@ -266,9 +223,8 @@ std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeli
                                     std::int64_t from, std::int64_t time_us,
                                     const ChangeFilter& filter, const PageLimits& limits,
                                     const PageAccounts& accounts, const ReadsRecord& reads_record) {
-  Params range;
-  range.int8(from).int8(from + static_cast<std::int64_t>(limits.changes));
-  const Rows rows = session.execute(kChanges, range);
+  const PositionRange range{from, from + static_cast<std::int64_t>(limits.changes)};
+  const Rows rows = session.execute(sql::change_feed_changes, range.first, range.end);
   ChangePage page{.events = {}, .next = from, .time_us = time_us};
   if (rows.empty()) {
     // A partition may have been dropped below this position only.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "feed/log_maintenance.sql.hpp"
 #include "store/dead_letter_table.hpp"
 #include "store/process_name.hpp"
 #include "store/sqlstate.hpp"
@@ -19,35 +20,16 @@ using store::Statement;
 constexpr std::chrono::milliseconds kDropPatience{500};
 constexpr std::int64_t kPartitionsAhead = 2;
 
-const Statement kEnd{"feed_log_end",
-                     "SELECT e.position - 1, e.position >> 24, s.max_bytes "
-                     "FROM skua.change_log_state AS s, "
-                     "LATERAL (SELECT skua.change_log_end() AS position) AS e"};
-const Statement kMakePartition{"feed_make_partition",
-                               "SELECT skua.make_change_log_partition($1::int8)"};
-const Statement kDropPartition{"feed_drop_partition",
-                               "SELECT skua.drop_change_log_partition($1::int8)"};
-const Statement kPartitions{
-    "feed_partitions",
-    "SELECT p.number, pg_total_relation_size(p.oid) FROM (SELECT c.oid, "
-    "substring(c.relname FROM '^change_log_([0-9]+)$')::int8 AS number FROM pg_inherits AS i "
-    "JOIN pg_class AS c ON c.oid = i.inhrelid "
-    "WHERE i.inhparent = 'skua.change_log'::regclass) AS p "
-    "WHERE p.number IS NOT NULL ORDER BY p.number"};
-
 struct Partition {
   std::int64_t number = 0;
   std::int64_t bytes = 0;
 };
 
-std::vector<Partition> read_partitions(store::Session& session) {
-  const store::Rows rows = session.execute(kPartitions, {});
-  std::vector<Partition> partitions;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    partitions.push_back({rows.int8(i, 0), rows.is_null(i, 1) ? 0 : rows.int8(i, 1)});
-  }
-  return partitions;
-}
+struct LogState {
+  std::int64_t newest_change;
+  std::int64_t newest_partition;
+  std::int64_t max_bytes;
+};
 
 /// Whether the newest block of a partition is older than the retention, and no consumer has to read
 /// it. An empty partition behind the end of the log is, too.
@@ -69,7 +51,7 @@ bool drop(store::Session& session, std::int64_t number) {
   session.limit_lock_waits(kDropPatience);
   bool dropped = false;
   try {
-    session.execute(kDropPartition, store::Params().int8(number));
+    session.execute(sql::feed_drop_partition, number);
     dropped = true;
   } catch (const store::ServerError& error) {
     if (error.sqlstate() != store::kLockNotAvailable) throw;
@@ -81,17 +63,13 @@ bool drop(store::Session& session, std::int64_t number) {
 }  // namespace
 
 void maintain_change_log(store::Session& session, LogMetrics& metrics) {
-  const store::Rows end = session.execute(kEnd, {});
-  const std::int64_t newest = end.int8(0, 1);
-  const std::int64_t max_bytes = end.int8(0, 2);
+  const auto [newest_change, newest, max_bytes] = session.query_one<LogState>(sql::feed_log_end);
   for (std::int64_t number = newest; number <= newest + kPartitionsAhead; ++number) {
-    store::Params params;
-    params.int8(number);
-    session.execute(kMakePartition, params);
+    session.execute(sql::feed_make_partition, number);
   }
 
   std::int64_t bytes = 0;
-  const std::vector<Partition> partitions = read_partitions(session);
+  const std::vector<Partition> partitions = session.query<Partition>(sql::feed_partitions);
   for (const Partition& partition : partitions) bytes += partition.bytes;
   for (const Partition& partition : partitions) {
     if (partition.number >= newest) break;
@@ -106,14 +84,15 @@ void maintain_change_log(store::Session& session, LogMetrics& metrics) {
                          too_large ? "the change log is larger than skua.change_log_state.max_bytes"
                                    : "they are older than skua.change_log_state.retention");
   }
-  metrics.changes = static_cast<std::uint64_t>(end.int8(0, 0));
+  metrics.changes = static_cast<std::uint64_t>(newest_change);
   metrics.bytes = static_cast<std::uint64_t>(bytes);
 }
 
 LogSize read_log_size(store::Session& session) {
   LogSize size;
   size.max_bytes = session.run("SELECT max_bytes FROM skua.change_log_state").int8(0, 0);
-  for (const Partition& partition : read_partitions(session)) size.bytes += partition.bytes;
+  for (const Partition& partition : session.query<Partition>(sql::feed_partitions))
+    size.bytes += partition.bytes;
   return size;
 }
 

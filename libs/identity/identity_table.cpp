@@ -10,17 +10,10 @@
 #include "atproto/signing.hpp"
 #include "store/outage.hpp"
 
+#include "identity/identity_table.sql.hpp"
+
 namespace skua::identity {
 namespace {
-
-const store::Statement kLoad{
-    "identities_load",
-    "SELECT i.did, coalesce(i.signing_key, ''), coalesce(i.pds, ''), coalesce(i.handle, ''), "
-    "(extract(epoch FROM i.fetched_at) * 1000000)::int8, coalesce(i.label_key, ''), "
-    "(SELECT (extract(epoch FROM c.current_at) * 1000000)::int8 FROM skua.plc_cursor AS c "
-    "WHERE starts_with(i.did, 'did:plc:') AND (c.since IS NULL OR c.since <= i.fetched_at)) "
-    "FROM unnest($1::text[]) AS asked(did) JOIN skua.identities i ON i.did = asked.did "
-    "WHERE i.signing_key IS NOT NULL AND i.pds IS NOT NULL OR i.label_key IS NOT NULL"};
 
 const std::string kInsert =
     "INSERT INTO skua.identities AS t (did, signing_key, pds, handle, fetched_at, operation_at, "
@@ -39,12 +32,6 @@ const store::Statement kSave{"identities_save",
 const store::Statement kImport{
     "identities_import",
     kInsert + "WHERE coalesce(t.operation_at, t.fetched_at) <= EXCLUDED.operation_at"};
-
-// Rows that are newer than the imported operation.
-const store::Statement kSetCreation{
-    "identities_set_creation",
-    "UPDATE skua.identities AS t SET created_at = u.created_at FROM unnest($1::text[], "
-    "$2::timestamptz[]) AS u(did, created_at) WHERE t.did = u.did AND t.created_at IS NULL"};
 
 void add_time(store::Array& column, const std::optional<Timestamp>& time) {
   if (time) {
@@ -114,7 +101,7 @@ std::vector<IdentityRow> load_identities(store::Session& session,
   for (const auto& did : dids) asked.text(did);
   store::Params params;
   params.array(asked);
-  const auto rows = session.execute(kLoad, params);
+  const auto rows = session.execute(sql::identities_load, params);
   found.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     found.push_back({std::string(rows.text(i, 0)), std::string(rows.text(i, 1)),
@@ -144,7 +131,7 @@ std::size_t import_identities(store::Session& session, std::vector<IdentityRow> 
   }
   store::Params params;
   params.array(dids).array(creations);
-  session.execute(kSetCreation, params);
+  session.execute(sql::identities_set_creation, params);
   return written;
 }
 

@@ -4,24 +4,19 @@
 #include <vector>
 
 #include "lexicon/lexicon_error.hpp"
+#include "lexicon_store/added_checks.sql.hpp"
 #include "lexicon_store/document.hpp"
 
 namespace skua::lexicon_store {
-namespace {
-
-const store::Statement kVersion{"lexicons_version", "SELECT version FROM skua.lexicon_state"};
-const store::Statement kDocuments{"lexicons_documents",
-                                  "SELECT nsid, document::text FROM skua.lexicons ORDER BY nsid"};
-
-}  // namespace
+namespace {}  // namespace
 
 std::shared_ptr<const AddedChecks> load_added_checks(
     store::Session& session, const std::shared_ptr<const AddedChecks>& known) {
-  const std::int64_t version = session.execute(kVersion, {}).int8(0, 0);
+  const std::int64_t version = session.execute(sql::lexicons_version, {}).int8(0, 0);
   if (known && known->version == version) return known;
   auto checks = std::make_shared<AddedChecks>();
   checks->version = version;
-  const store::Rows rows = session.execute(kDocuments, {});
+  const store::Rows rows = session.execute(sql::lexicons_documents, {});
   std::vector<Document> documents;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     documents.push_back(

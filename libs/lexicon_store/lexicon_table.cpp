@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lexicon/lexicon_error.hpp"
+#include "lexicon_store/lexicon_table.sql.hpp"
 
 namespace skua::lexicon_store {
 namespace {
@@ -21,19 +22,6 @@ using store::Statement;
 
 /// Writers wait for each other; readers do not wait.
 constexpr const char* kLock = "LOCK TABLE skua.lexicons IN SHARE ROW EXCLUSIVE MODE";
-
-const Statement kRead{
-    "lexicons_read",
-    "SELECT nsid, document::text, view_name, columns::text FROM skua.lexicons ORDER BY nsid"};
-const Statement kPut{
-    "lexicons_put",
-    "INSERT INTO skua.lexicons (nsid, document, view_name, columns) VALUES ($1::text, "
-    "$2::text::jsonb, $3::text, $4::text::jsonb) ON CONFLICT (nsid) DO UPDATE SET document = "
-    "EXCLUDED.document, view_name = EXCLUDED.view_name, columns = EXCLUDED.columns, added_at = "
-    "clock_timestamp()"};
-const Statement kRemove{"lexicons_remove", "DELETE FROM skua.lexicons WHERE nsid = $1::text"};
-const Statement kMakeView{"lexicons_make_view",
-                          "SELECT skua.make_lexicon_view($1::text, $2::text, $3::text::jsonb)"};
 
 std::string columns_text(const std::vector<Column>& columns) {
   json array = json::array();
@@ -58,7 +46,7 @@ std::vector<Column> columns_of(std::string_view text) {
 }
 
 std::vector<StoredLexicon> read_rows(Session& session) {
-  const Rows rows = session.execute(kRead, {});
+  const Rows rows = session.execute(sql::lexicons_read, {});
   std::vector<StoredLexicon> lexicons;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     StoredLexicon lexicon;
@@ -110,7 +98,7 @@ void put(Session& session, const StoredLexicon& lexicon) {
   } else {
     params.text(lexicon.view_name).text(columns_text(lexicon.columns));
   }
-  session.execute(kPut, params);
+  session.execute(sql::lexicons_put, params);
 }
 
 /// Gives a lexicon its view and columns in the schema. True: they changed.
@@ -128,7 +116,7 @@ bool update_view(Session& session, const lexicon::Schema& schema, const ByNsid& 
   if (!lexicon.view_name.empty() && columns == lexicon.columns) return false;
   if (lexicon.view_name.empty()) lexicon.view_name = free_view_name(all, nsid);
   lexicon.columns = std::move(columns);
-  session.execute(kMakeView,
+  session.execute(sql::lexicons_make_view,
                   Params().text(lexicon.view_name).text(nsid).text(columns_text(lexicon.columns)));
   return true;
 }
@@ -191,7 +179,7 @@ std::optional<StoredLexicon> remove_lexicon(Session& session, const std::string&
   StoredLexicon removed = std::move(found->second);
   all.erase(found);
   schema_of(documents_of(all));
-  session.execute(kRemove, Params().text(nsid));
+  session.execute(sql::lexicons_remove, Params().text(nsid));
   if (!removed.view_name.empty()) drop_view(session, removed.view_name);
   transaction.commit();
   return removed;

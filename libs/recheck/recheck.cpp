@@ -10,6 +10,7 @@
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "lexicon/built_in.hpp"
+#include "recheck/recheck.sql.hpp"
 #include "recheck/row_changes.hpp"
 #include "recheck/stored_rows.hpp"
 #include "recheck/verdict.hpp"
@@ -24,39 +25,6 @@ using store::Statement;
 
 /// Each may need the lock of another account, and the server's table of locks is small.
 constexpr std::size_t kChangesOfStep = 500;
-
-// Processes apply a change within two seconds. A time far in the future is one from before the
-// server's clock was set back.
-const Statement kSettled{
-    "recheck_settled",
-    "SELECT version, changed_at NOT BETWEEN clock_timestamp() - interval '5 seconds' AND "
-    "clock_timestamp() + interval '1 minute' FROM skua.lexicon_state"};
-const Statement kPasses{"recheck_passes",
-                        "SELECT table_name, lexicons, next_row IS NULL FROM skua.lexicon_checks"};
-const Statement kIsBootstrap{"recheck_bootstrap",
-                             "SELECT EXISTS (SELECT FROM skua.dropped_indexes)"};
-const Statement kBegin{
-    "recheck_begin",
-    "INSERT INTO skua.lexicon_checks AS c (table_name, lexicons, next_row, end_block, file_node, "
-    "pass_at) VALUES ($1::text, $2::text, '(0,0)', pg_relation_size($1::text::regclass) / "
-    "current_setting('block_size')::int8, pg_relation_filenode($1::text::regclass), "
-    "clock_timestamp()) ON CONFLICT (table_name) DO UPDATE SET lexicons = EXCLUDED.lexicons, "
-    "next_row = EXCLUDED.next_row, end_block = EXCLUDED.end_block, file_node = "
-    "EXCLUDED.file_node, pass_at = EXCLUDED.pass_at, changed = 0 WHERE c.lexicons <> "
-    "EXCLUDED.lexicons OR c.next_row IS NOT NULL AND c.file_node <> EXCLUDED.file_node"};
-const Statement kPlace{
-    "recheck_place",
-    "SELECT next_row::text, end_block, current_setting('block_size')::int8, "
-    "pg_table_size($1::text::regclass) FROM skua.lexicon_checks WHERE table_name "
-    "= $1::text AND lexicons = $2::text AND (next_row IS NULL OR file_node = "
-    "pg_relation_filenode($1::text::regclass))"};
-const Statement kLockPlace{
-    "recheck_lock_place",
-    "SELECT FROM skua.lexicon_checks WHERE table_name = $1::text AND lexicons = $2::text AND "
-    "next_row = $3::text::tid FOR UPDATE SKIP LOCKED"};
-const Statement kAdvance{"recheck_advance",
-                         "UPDATE skua.lexicon_checks SET next_row = $2::text::tid, changed = "
-                         "changed + $3::int8 WHERE table_name = $1::text"};
 
 /// `lexicons` of a pass through the table.
 std::string name_of(const writer::TableWriter& table, const Lexicons& lexicons) {
@@ -144,10 +112,10 @@ class Pass {
 
   /// Begins a pass if none has begun. False: it is at its end.
   bool find_place() {
-    store::Rows at = services_.session.execute(kPlace, pass_key());
+    store::Rows at = services_.session.execute(sql::recheck_place, pass_key());
     if (at.empty()) {
-      services_.session.execute(kBegin, pass_key());
-      at = services_.session.execute(kPlace, pass_key());
+      services_.session.execute(sql::recheck_begin, pass_key());
+      at = services_.session.execute(sql::recheck_place, pass_key());
     }
     if (at.empty() || at.is_null(0, 0)) return false;
     place_ = Place::parse(at.text(0, 0));
@@ -162,7 +130,7 @@ class Pass {
     store::Transaction transaction(session);
     Params at = pass_key();
     at.text(place_.text());
-    if (session.execute(kLockPlace, at).empty()) return {.is_end = true};
+    if (session.execute(sql::recheck_lock_place, at).empty()) return {.is_end = true};
     std::size_t changed = 0;
     if (!found_.verdicts.empty()) {
       writer::Effects effects;
@@ -173,7 +141,7 @@ class Pass {
     progress.text(table_.name());
     found_.is_end ? progress.null() : progress.text(found_.next.text());
     progress.int8(static_cast<std::int64_t>(changed));
-    session.execute(kAdvance, progress);
+    session.execute(sql::recheck_advance, progress);
     crash_point("before_recheck_commit");
     transaction.commit();
     services_.metrics.checked += found_.checked;
@@ -200,15 +168,15 @@ class Pass {
 Lexicons present_lexicons(store::Session& session, const Lexicons& known) {
   Lexicons lexicons;
   lexicons.added = lexicon_store::load_added_checks(session, known.added);
-  const store::Rows state = session.execute(kSettled, {});
+  const store::Rows state = session.execute(sql::recheck_settled, {});
   lexicons.is_settled = state.int8(0, 0) == lexicons.added->version && state.boolean(0, 1);
   return lexicons;
 }
 
 std::vector<const writer::TableWriter*> due_tables(store::Session& session,
                                                    const Lexicons& lexicons) {
-  if (session.execute(kIsBootstrap, {}).boolean(0, 0)) return {};
-  const store::Rows passes = session.execute(kPasses, {});
+  if (session.execute(sql::recheck_bootstrap, {}).boolean(0, 0)) return {};
+  const store::Rows passes = session.execute(sql::recheck_passes, {});
   std::vector<const writer::TableWriter*> due;
   for (const auto* table : all_tables()) {
     if (table->collection_id() == 0 && !lexicons.added->fault.empty()) continue;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "recheck/row_changes.sql.hpp"
 #include "store/advisory_lock.hpp"
 #include "writer/collection_writer.hpp"
 
@@ -14,13 +15,6 @@ namespace {
 using store::Array;
 using store::Params;
 using store::Statement;
-
-const Statement kReasons{
-    "recheck_reasons",
-    "UPDATE bsky.records AS r SET invalid_reason = u.reason FROM unnest($1::int4[], $2::int4[], "
-    "$3::int8[], $4::int8[], $5::text[]) AS u(actor_id, collection_id, rkey, rev, reason) WHERE "
-    "r.actor_id = u.actor_id AND r.collection_id = u.collection_id AND r.rkey = u.rkey AND r.rev = "
-    "u.rev"};
 
 void take_locks(store::Session& session, const std::vector<Verdict>& verdicts) {
   std::vector<store::Lock> locks;
@@ -51,7 +45,7 @@ void set_reasons(store::Session& session, const std::vector<Verdict*>& verdicts)
   }
   Params params;
   params.array(actors).array(collections).array(rkeys).array(revs).array(reasons);
-  session.execute(kReasons, params);
+  session.execute(sql::recheck_reasons, params);
 }
 
 /// Moves a row to the table of its record, as if this version had written it.

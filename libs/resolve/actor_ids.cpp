@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/crash_point.hpp"
+#include "resolve/actor_ids.sql.hpp"
 #include "resolve/actor_sequence.hpp"
 #include "resolve/worth_copying.hpp"
 #include "store/process_name.hpp"
@@ -15,22 +16,6 @@
 
 namespace skua::resolve {
 namespace {
-
-const store::Statement kFindActors{"actors_find",
-                                   "SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[])"};
-const store::Statement kInsertActors{
-    "actors_insert",
-    // DIDs that have a row are left out before numbers are drawn: a conflict would use one up.
-    "INSERT INTO bsky.actors (did, indexed_at) SELECT did, $2::timestamptz "
-    "FROM unnest($1::text[]) AS u(did) "
-    "WHERE NOT EXISTS (SELECT FROM bsky.actors AS a WHERE a.did = u.did) "
-    "ON CONFLICT (did) DO NOTHING RETURNING id, did"};
-
-const store::Statement kNewest{"actors_newest", "SELECT coalesce(max(id), 0) FROM bsky.actors"};
-const store::Statement kAll{
-    "actors_all",
-    "SELECT id, did FROM bsky.actors WHERE id > $1::int4 AND id <= $2::int4 ORDER BY id "
-    "LIMIT 50000"};
 
 store::Array text_array(std::span<const std::string_view> texts) {
   store::Array array(store::Array::Type::text);
@@ -57,7 +42,7 @@ void find(store::Session& session, std::vector<std::string_view>& missing, IdCac
   if (missing.empty()) return;
   store::Params params;
   params.array(text_array(missing));
-  take(session.execute(kFindActors, params), missing, cache, found);
+  take(session.execute(sql::actors_find, params), missing, cache, found);
 }
 
 /// The same of what another thread has brought into the cache since.
@@ -75,13 +60,13 @@ void insert(store::Session& session, std::vector<std::string_view>& mine, IdCach
   store::Params params;
   params.array(text_array(mine)).timestamp(now);
   try {
-    take(session.execute(kInsertActors, params), mine, cache, found);
+    take(session.execute(sql::actors_insert, params), mine, cache, found);
   } catch (const store::DataError& error) {
     if (error.sqlstate() != store::kUniqueViolation) throw;
     // The number conflicts: the statement passes over DIDs that have a row. Another session may
     // have moved the sequence meanwhile.
     raise_actor_sequence(session);
-    take(session.execute(kInsertActors, params), mine, cache, found);
+    take(session.execute(sql::actors_insert, params), mine, cache, found);
   }
 }
 
@@ -127,7 +112,7 @@ void read_between(store::Session& session, IdCache& cache, std::int32_t after, s
   while (true) {
     store::Params params;
     params.int4(after).int4(last);
-    const store::Rows rows = session.execute(kAll, params);
+    const store::Rows rows = session.execute(sql::actors_all, params);
     if (rows.empty()) return;
     for (std::size_t i = 0; i < rows.size(); ++i) cache.insert(rows.text(i, 1), rows.int4(i, 0));
     after = rows.int4(rows.size() - 1, 0);
@@ -143,7 +128,7 @@ void fill_with_actors(const std::string& database_url, IdCache& cache) {
   const auto session = connect();
   raise_actor_sequence(*session);
   ActorNumberAlarm().look_at(actor_numbers_used(*session));
-  const std::int32_t newest = session->execute(kNewest, {}).int4(0, 0);
+  const std::int32_t newest = session->execute(sql::actors_newest, {}).int4(0, 0);
   if (static_cast<std::size_t>(newest) > cache.room()) return;
   // Before the first is read: what comes while it reads forgets as well.
   cache.set_holds_all(true);

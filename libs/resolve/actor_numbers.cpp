@@ -2,17 +2,11 @@
 
 #include <algorithm>
 
+#include "resolve/actor_numbers.sql.hpp"
 #include "resolve/actor_sequence.hpp"
 
 namespace skua::resolve {
-namespace {
-
-const store::Statement kDraw{
-    "actors_draw", "SELECT nextval('bsky.actors_id_seq') FROM generate_series(1, $1::int4)"};
-const store::Statement kAnyTaken{
-    "actors_any_taken", "SELECT EXISTS (SELECT FROM bsky.actors WHERE id = ANY($1::int4[]))"};
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<std::int32_t> ActorNumbers::take(store::Session& session, std::size_t count) {
   std::vector<std::int32_t> numbers = spare_.with([&](std::vector<std::int32_t>& spare) {
@@ -25,7 +19,7 @@ std::vector<std::int32_t> ActorNumbers::take(store::Session& session, std::size_
   store::Params params;
   params.int4(static_cast<std::int32_t>(count - numbers.size()));
   try {
-    const store::Rows drawn = session.execute(kDraw, params);
+    const store::Rows drawn = session.execute(sql::actors_draw, params);
     numbers.reserve(count);
     for (std::size_t i = 0; i < drawn.size(); ++i) numbers.push_back(drawn.int4(i, 0));
   } catch (const store::SqlError&) {
@@ -47,7 +41,7 @@ void ActorNumbers::give_back_after_conflict(store::Session& session,
   for (const std::int32_t number : numbers) ids.int4(number);
   store::Params params;
   params.array(ids);
-  if (!session.execute(kAnyTaken, params).boolean(0, 0)) {
+  if (!session.execute(sql::actors_any_taken, params).boolean(0, 0)) {
     give_back(numbers);
     return;
   }

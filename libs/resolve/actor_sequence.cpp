@@ -1,24 +1,13 @@
 #include "resolve/actor_sequence.hpp"
 
 #include "base/log.hpp"
+#include "resolve/actor_sequence.sql.hpp"
 
 namespace skua::resolve {
-namespace {
-
-const store::Statement kIsBehind{"actors_sequence_is_behind",
-                                 "SELECT (SELECT coalesce(max(id), 0) FROM bsky.actors) > "
-                                 "(SELECT last_value FROM bsky.actors_id_seq)"};
-const store::Statement kRaise{"actors_sequence_raise",
-                              "SELECT setval('bsky.actors_id_seq', max(id)) FROM bsky.actors "
-                              "HAVING max(id) > (SELECT last_value FROM bsky.actors_id_seq)"};
-
-const store::Statement kLast{"actors_sequence_last",
-                             "SELECT last_value::float8 / 2147483647 FROM bsky.actors_id_seq"};
-
-}  // namespace
+namespace {}  // namespace
 
 double actor_numbers_used(store::Session& session) {
-  return session.execute(kLast, {}).real(0, 0);
+  return session.execute(sql::actors_sequence_last, {}).real(0, 0);
 }
 
 bool ActorNumberAlarm::look_at(double used) {
@@ -33,12 +22,12 @@ bool ActorNumberAlarm::look_at(double used) {
 }
 
 bool raise_actor_sequence(store::Session& session) {
-  if (!session.execute(kIsBehind, {}).boolean(0, 0)) return false;
+  if (!session.execute(sql::actors_sequence_is_behind, {}).boolean(0, 0)) return false;
   store::Transaction transaction(session);
   // It changes nothing, and holds the lock that every nextval waits for: between the look at the
   // last value and the move nobody draws.
   session.run("ALTER SEQUENCE bsky.actors_id_seq NO CYCLE");
-  const store::Rows moved = session.execute(kRaise, {});
+  const store::Rows moved = session.execute(sql::actors_sequence_raise, {});
   transaction.commit();
   if (moved.empty()) return false;
   logger("store")->warn(

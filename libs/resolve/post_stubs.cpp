@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/crash_point.hpp"
+#include "resolve/post_stubs.sql.hpp"
 #include "resolve/worth_copying.hpp"
 #include "store/sqlstate.hpp"
 
@@ -15,19 +16,6 @@ namespace {
 
 using store::Array;
 using Key = KnownPosts::Key;
-
-// No look-up before: the insert makes it itself, and unlike with accounts a conflict burns nothing.
-const store::Statement kInsertStubs{"posts_insert_stubs",
-                                    "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) "
-                                    "SELECT actor_id, rkey, 0, $3::timestamptz "
-                                    "FROM unnest($1::int4[], $2::int8[]) AS k(actor_id, rkey) "
-                                    "ON CONFLICT (actor_id, rkey) DO NOTHING"};
-
-const store::Statement kFindPosts{
-    "posts_find",
-    "SELECT k.place - 1 FROM unnest($1::int4[], $2::int8[]) WITH ORDINALITY "
-    "AS k(actor_id, rkey, place) CROSS JOIN LATERAL (SELECT FROM bsky.posts AS p "
-    "WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0) AS p"};
 
 store::Params keys_of(std::span<const Key> posts) {
   Array actors(Array::Type::int4);
@@ -53,7 +41,7 @@ std::vector<bool> find(store::Session& session, KnownPosts& known, std::span<con
     places.push_back(i);
   }
   if (asked.empty()) return is_there;
-  const store::Rows found = session.execute(kFindPosts, keys_of(asked));
+  const store::Rows found = session.execute(sql::posts_find, keys_of(asked));
   if (asked.size() >= kWorthCopying) known.looked_up(!found.empty());
   for (std::size_t i = 0; i < found.size(); ++i) {
     is_there[places.at(static_cast<std::size_t>(found.int8(i, 0)))] = true;
@@ -93,7 +81,7 @@ void insert(store::Session& session, KnownPosts& known, std::span<const Key> pos
   if (posts.size() >= kWorthCopying && copy_absent(session, known, posts, new_actors, now)) return;
   store::Params params = keys_of(posts);
   params.timestamp(now);
-  session.execute(kInsertStubs, params);
+  session.execute(sql::posts_insert_stubs, params);
 }
 
 }  // namespace

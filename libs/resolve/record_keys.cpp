@@ -1,19 +1,10 @@
 #include "resolve/record_keys.hpp"
 
+#include "resolve/record_keys.sql.hpp"
 namespace skua::resolve {
 namespace {
 
 using store::Array;
-
-const store::Statement kFindKeys{
-    "rkeys_find",
-    "SELECT k.actor_id, k.collection_id, k.rkey, r.text "
-    "FROM unnest($1::int4[], $2::int4[], $3::int8[]) AS k(actor_id, collection_id, rkey) "
-    "JOIN bsky.rkeys AS r USING (actor_id, collection_id, rkey)"};
-const store::Statement kInsertKeys{
-    "rkeys_insert",
-    "INSERT INTO bsky.rkeys (actor_id, collection_id, rkey, text) "
-    "SELECT * FROM unnest($1::int4[], $2::int4[], $3::int8[], $4::text[]) ON CONFLICT DO NOTHING"};
 
 using Texts = std::map<RecordKey, KeyText>;
 
@@ -39,7 +30,7 @@ void compare(store::Session& session, Texts& texts, KeyConflicts& conflicts) {
   const Columns columns(texts);
   store::Params params;
   params.array(columns.actors).array(columns.collections).array(columns.rkeys);
-  const store::Rows rows = session.execute(kFindKeys, params);
+  const store::Rows rows = session.execute(sql::rkeys_find, params);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto place = texts.find({rows.int4(i, 0), rows.int4(i, 1), rows.int8(i, 2)});
     const std::string_view stored = rows.text(i, 3);
@@ -61,7 +52,7 @@ KeyConflicts store_key_texts(store::Session& session, const Texts& texts) {
     params.array(columns.actors).array(columns.collections).array(columns.rkeys);
     params.array(columns.texts);
     // When all went in there was no race, and nothing to compare with.
-    if (session.execute(kInsertKeys, params).affected() < absent.size()) {
+    if (session.execute(sql::rkeys_insert, params).affected() < absent.size()) {
       compare(session, absent, conflicts);
     }
   }

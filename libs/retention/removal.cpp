@@ -8,6 +8,7 @@
 
 #include "base/crash_point.hpp"
 #include "records/record.hpp"
+#include "retention/removal.sql.hpp"
 #include "writer/account_removal.hpp"
 #include "writer/discard.hpp"
 #include "writer/purge.hpp"
@@ -16,67 +17,39 @@
 namespace skua::retention {
 namespace {
 
-using store::Statement;
-
 constexpr std::int64_t kBlocksOfStep = 128;
 constexpr std::size_t kRowsOfStep = 1'000;
-
-// Processes apply a change of the filter within two seconds.
-const Statement kExcluded{
-    "retention_excluded",
-    "SELECT e.did, a.id FROM skua.excluded_accounts AS e LEFT JOIN bsky.actors AS a ON a.did = "
-    "e.did WHERE NOT EXISTS (SELECT FROM skua.dropped_indexes) AND (e.removed_at IS NULL AND "
-    "($1::boolean OR e.excluded_at < clock_timestamp() - interval '15 seconds') "
-    "OR e.removed_at < e.excluded_at + interval '10 minutes' "
-    "AND e.excluded_at < clock_timestamp() - interval '10 minutes') ORDER BY e.did LIMIT 100"};
-const Statement kRemoved{
-    "retention_removed",
-    "UPDATE skua.excluded_accounts SET removed_at = clock_timestamp() WHERE did = $1::text"};
-
-const Statement kRules{"retention_rules",
-                       "SELECT collection, extract(epoch FROM keep)::int8, pass_at, removed FROM "
-                       "skua.retention ORDER BY collection"};
-const Statement kNext{
-    "retention_next",
-    "SELECT r.collection FROM skua.retention AS r WHERE NOT EXISTS (SELECT FROM "
-    "skua.dropped_indexes) AND (r.next_block IS NOT NULL OR r.pass_at IS NULL OR "
-    "r.pass_at < clock_timestamp() - interval '1 hour') ORDER BY r.pass_at NULLS FIRST LIMIT 1"};
-const Statement kBegin{
-    "retention_begin",
-    "SELECT coalesce(r.next_block, 0), clock_timestamp() - r.keep, c.id FROM skua.retention AS r "
-    "LEFT JOIN bsky.collections AS c ON c.nsid = r.collection WHERE r.collection = $1::text FOR "
-    "UPDATE OF r SKIP LOCKED"};
-const Statement kEnd{
-    "retention_end",
-    "UPDATE skua.retention SET next_block = $2::int8, removed = removed + $3::int8, pass_at = CASE "
-    "WHEN next_block IS NULL THEN clock_timestamp() ELSE pass_at END WHERE collection = $1::text"};
 
 struct TableSize {
   std::int64_t blocks = 0;
   std::int64_t block_bytes = 0;
 };
 
+/// A row of retention_excluded.
+struct ExcludedAccount {
+  std::string did;
+  std::optional<std::int32_t> actor_id;
+};
+
+/// A row of retention_begin.
+struct BegunPass {
+  std::int64_t first_block;
+  Timestamp before;
+  std::optional<std::int32_t> collection_id;
+};
+
 TableSize size_of(store::Session& session, const writer::TableWriter& table) {
-  const store::Rows size =
-      session.run(fmt::format("SELECT pg_relation_size('{}') / b, b FROM (SELECT "
-                              "current_setting('block_size')::int8 AS b) AS s",
-                              table.name()));
-  return {size.int8(0, 0), size.int8(0, 1)};
+  return store::rows_of<TableSize>(
+             session.run(fmt::format("SELECT pg_relation_size('{}') / b, b FROM (SELECT "
+                                     "current_setting('block_size')::int8 AS b) AS s",
+                                     table.name())))
+      .at(0);
 }
 
 }  // namespace
 
 std::vector<Rule> read_rules(store::Session& session) {
-  const store::Rows rows = session.execute(kRules, {});
-  std::vector<Rule> rules;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Rule& rule = rules.emplace_back();
-    rule.collection = rows.text(i, 0);
-    rule.keep = std::chrono::seconds(rows.int8(i, 1));
-    if (!rows.is_null(i, 2)) rule.pass_at = rows.timestamp(i, 2);
-    rule.removed = rows.int8(i, 3);
-  }
-  return rules;
+  return session.query<Rule>(sql::retention_rules);
 }
 
 std::size_t purge_deleted(store::Session& session, const std::stop_token& stop,
@@ -98,39 +71,29 @@ std::size_t purge_deleted(store::Session& session, const std::stop_token& stop,
 }
 
 std::size_t remove_excluded(store::Session& session, Due due, RemovalMetrics& metrics) {
-  store::Params params;
-  params.boolean(due == Due::Now);
-  const store::Rows excluded = session.execute(kExcluded, params);
-  for (std::size_t i = 0; i < excluded.size(); ++i) {
-    const std::string did(excluded.text(i, 0));
-    if (!excluded.is_null(i, 1)) {
-      metrics.excluded += writer::discard_account(session, did, excluded.int4(i, 1));
-    }
+  const auto excluded = session.query<ExcludedAccount>(sql::retention_excluded, due == Due::Now);
+  for (const auto& [did, actor_id] : excluded) {
+    if (actor_id) metrics.excluded += writer::discard_account(session, did, *actor_id);
     crash_point("excluded_removed");
-    store::Params of_did;
-    of_did.text(did);
-    session.execute(kRemoved, of_did);
+    session.execute(sql::retention_removed, did);
   }
   return excluded.size();
 }
 
 std::string next_expiring(store::Session& session) {
-  const store::Rows next = session.execute(kNext, {});
-  return next.empty() ? std::string() : std::string(next.text(0, 0));
+  return session.query_first<std::string>(sql::retention_next).value_or("");
 }
 
 ExpiryStep expire_step(store::Session& session, const std::string& collection,
                        RemovalMetrics& metrics) {
   store::Transaction transaction(session);
-  store::Params of_collection;
-  of_collection.text(collection);
-  const store::Rows rule = session.execute(kBegin, of_collection);
-  if (rule.empty()) return {.is_end = true};
-  const std::int64_t first = rule.int8(0, 0);
-  writer::ExpiredQuestion question{.collection_id = rule.is_null(0, 2) ? 0 : rule.int4(0, 2),
+  const auto rule = session.query_first<BegunPass>(sql::retention_begin, collection);
+  if (!rule) return {.is_end = true};
+  const std::int64_t first = rule->first_block;
+  writer::ExpiredQuestion question{.collection_id = rule->collection_id.value_or(0),
                                    .first_block = first,
                                    .end_block = first + kBlocksOfStep,
-                                   .before = rule.timestamp(0, 1),
+                                   .before = rule->before,
                                    .limit = kRowsOfStep};
   TableSize size;
   const writer::TableWriter* table = writer::table_of(records::typed_collection_id(collection));
@@ -144,15 +107,8 @@ ExpiryStep expire_step(store::Session& session, const std::string& collection,
   const bool has_more = found.in_table == question.limit || found.in_records == question.limit ||
                         question.end_block < size.blocks;
   const std::size_t removed = found.in_table + found.in_records;
-  store::Params end;
-  end.text(collection);
-  if (has_more) {
-    end.int8(first + blocks);
-  } else {
-    end.null();
-  }
-  end.int8(static_cast<std::int64_t>(removed));
-  session.execute(kEnd, end);
+  session.execute(sql::retention_end, collection,
+                  has_more ? std::optional(first + blocks) : std::nullopt, removed);
   crash_point("before_expiry_commit");
   transaction.commit();
   metrics.expired += removed;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "records/record.hpp"
+#include "status/account_counts.sql.hpp"
 #include "writer/table_writer.hpp"
 
 namespace skua::status {
@@ -22,28 +23,6 @@ using store::Session;
 using store::Statement;
 
 constexpr std::int64_t kCountedOneByOne = 100'000;
-
-const Statement kBlocks{"repository_counts_blocks",
-                        "SELECT pg_relation_size('skua.repositories') / "
-                        "current_setting('block_size')::int8"};
-
-// The partial index has just these.
-const Statement kWaiting{"repository_counts_waiting",
-                         "SELECT count(*), count(*) FILTER (WHERE error IS NOT NULL) FROM ("
-                         "SELECT error FROM skua.repositories WHERE state = 'desynchronized' "
-                         "LIMIT $1::int8) AS waiting"};
-
-const Statement kNewestId{"account_counts_newest", "SELECT coalesce(max(id), 0) FROM bsky.actors"};
-
-// Ids are dense: they are not burnt. Drawn twice is asked once.
-const Statement kSample{
-    "account_counts_sample",
-    "WITH drawn AS MATERIALIZED (SELECT DISTINCT CASE WHEN $1::int4 <= $2::int4 THEN n "
-    "ELSE 1 + floor(random() * $1::int4)::int4 END AS id FROM generate_series(1, "
-    "least($1::int4, $2::int4)) AS n) "
-    "SELECT d.id, a.id IS NOT NULL, a.active IS NOT FALSE, coalesce(a.status, 'inactive'), "
-    "EXISTS (SELECT FROM skua.repositories AS r WHERE r.did = a.did) "
-    "FROM drawn AS d LEFT JOIN bsky.actors AS a ON a.id = d.id ORDER BY d.id"};
 
 std::int64_t projected(std::size_t counted, double share) {
   return std::llround(static_cast<double>(counted) / share);
@@ -69,7 +48,7 @@ std::set<std::int32_t> with_records(Session& session, const std::vector<std::int
 
 RepositoryCounts repository_counts(Session& session, std::int64_t sampled_blocks) {
   RepositoryCounts counts;
-  const std::int64_t blocks = session.execute(kBlocks, {}).int8(0, 0);
+  const std::int64_t blocks = session.execute(sql::repository_counts_blocks, {}).int8(0, 0);
   counts.exact = blocks <= sampled_blocks;
   const double share =
       counts.exact ? 1.0 : static_cast<double>(sampled_blocks) / static_cast<double>(blocks);
@@ -83,7 +62,7 @@ RepositoryCounts repository_counts(Session& session, std::int64_t sampled_blocks
   }
   Params limit;
   limit.int8(kCountedOneByOne);
-  const Rows waiting = session.execute(kWaiting, limit);
+  const Rows waiting = session.execute(sql::repository_counts_waiting, limit);
   if (const std::int64_t count = waiting.int8(0, 0); count == 0) {
     counts.by_state.erase("desynchronized");
   } else if (count < kCountedOneByOne) {
@@ -95,11 +74,11 @@ RepositoryCounts repository_counts(Session& session, std::int64_t sampled_blocks
 
 AccountCounts account_counts(Session& session, std::int32_t sampled) {
   AccountCounts counts;
-  const std::int32_t newest = session.execute(kNewestId, {}).int4(0, 0);
+  const std::int32_t newest = session.execute(sql::account_counts_newest, {}).int4(0, 0);
   counts.exact = newest <= sampled;
   Params params;
   params.int4(newest).int4(sampled);
-  const Rows rows = session.execute(kSample, params);
+  const Rows rows = session.execute(sql::account_counts_sample, params);
   if (rows.empty()) return counts;
   const double share = static_cast<double>(rows.size()) / static_cast<double>(newest);
   std::vector<std::int32_t> known;

@@ -9,6 +9,7 @@
 #include "backfill/discovery/list_counts.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "base/log.hpp"
+#include "status/backfill_monitor.sql.hpp"
 #include "store/cursor_store.hpp"
 #include "store/outage.hpp"
 #include "store/process_name.hpp"
@@ -25,14 +26,6 @@ constexpr std::size_t kShownHosts = 10;
 constexpr std::size_t kShownErrors = 20;
 /// Rates need newer metrics than the queue does.
 constexpr std::chrono::milliseconds kBeat{500};
-
-// A process is at work as long as it has a session; its name is in its metrics.
-const Statement kLoadMetrics{
-    "backfill_metrics",
-    "SELECT f.metrics::text, extract(epoch FROM now() - f.at)::float8, EXISTS ("
-    "SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
-    "AND s.application_name = f.metrics->>'lease_owner') FROM skua.metrics AS f WHERE f.source = "
-    "$1"};
 
 }  // namespace
 
@@ -130,7 +123,7 @@ nlohmann::json read_backfill_status(Session& session) {
   status["is_running"] = false;
   Params params;
   params.text(kBackfillMetrics);
-  const Rows rows = session.execute(kLoadMetrics, params);
+  const Rows rows = session.execute(sql::backfill_metrics, params);
   if (!rows.empty()) {
     status["metrics"] = nlohmann::json::parse(rows.text(0, 0));
     status["metrics_age_seconds"] = rows.real(0, 1);

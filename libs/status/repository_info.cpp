@@ -10,6 +10,7 @@
 #include "base/number_text.hpp"
 #include "status/backfill_text.hpp"
 #include "status/json_columns.hpp"
+#include "status/repository_info.sql.hpp"
 
 namespace skua::status {
 namespace {
@@ -19,18 +20,6 @@ using store::Params;
 using store::Rows;
 using store::Session;
 using store::Statement;
-
-const Statement kAccount{
-    "repository_info_account",
-    "SELECT a.id, a.handle, a.active, a.status, bsky.tid_text(nullif(a.floor_rev, 0)), r.state, "
-    "bsky.tid_text(r.rev), bsky.tid_text(r.anchor), r.active, r.breaks, r.broke_at, "
-    "r.next_attempt, r.attempts, r.error, r.did IS NOT NULL "
-    "FROM (SELECT $1::text AS did) AS d LEFT JOIN bsky.actors AS a ON a.did = d.did "
-    "LEFT JOIN skua.repositories AS r ON r.did = d.did"};
-
-const Statement kRows{"repository_info_rows",
-                      "SELECT collection, count(*) FROM bsky.all_records WHERE did = $1 "
-                      "GROUP BY 1 ORDER BY 2 DESC, 1"};
 
 json chain_of(const Rows& rows) {
   if (!rows.boolean(0, 14)) return nullptr;
@@ -115,7 +104,7 @@ std::string job_text(const json& job) {
 json read_repository_info(Session& session, const std::string& did) {
   Params params;
   params.text(did);
-  const Rows account = session.execute(kAccount, params);
+  const Rows account = session.execute(sql::repository_info_account, params);
   const std::array<std::string, 1> one{did};
   const auto jobs = backfill::read_jobs(session, one);
   const bool is_stored = !account.is_null(0, 0);
@@ -130,7 +119,7 @@ json read_repository_info(Session& session, const std::string& did) {
                        {"floor", text_or_null(account, 0, 4)}};
   }
   if (!jobs.empty()) info["job"] = to_json(jobs.front());
-  const Rows rows = session.execute(kRows, params);
+  const Rows rows = session.execute(sql::repository_info_rows, params);
   std::int64_t all = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     info["collections"][std::string(rows.text(i, 0))] = rows.int8(i, 1);

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/sip_hash.hpp"
 #include "base/time.hpp"
+#include "store/advisory_lock.sql.hpp"
 #include "store/busy_locks.hpp"
 #include "store/lock_owner.hpp"
 #include "store/sqlstate.hpp"
@@ -19,23 +20,10 @@ namespace {
 constexpr unsigned kKindBits = 3;
 constexpr std::uint64_t kHandleKind = 5;
 
-const Statement kTryLock{"lock_try",
-                         "SELECT pg_try_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k"};
-const Statement kLockTransaction{"lock_take",
-                                 "SELECT pg_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k"};
-
 Lock make_lock(Session& session, std::uint64_t kind, std::string_view name) {
   const std::uint64_t hash = sip_hash(session.lock_secret(), name);
   const std::uint64_t key = kind << (64 - kKindBits) | hash >> kKindBits;
   return {static_cast<std::int64_t>(key), name};
-}
-
-Params key_array(std::span<const Lock> locks) {
-  Array array(Array::Type::int8);
-  for (const Lock& lock : locks) array.int8(lock.key);
-  Params params;
-  params.array(array);
-  return params;
 }
 
 /// The locks that other sessions hold at this moment. Call it outside a transaction, so that it
@@ -79,18 +67,15 @@ void sort_locks(std::vector<Lock>& locks) {
 }
 
 std::vector<bool> try_lock_xact(Session& session, std::span<const Lock> locks) {
-  std::vector<bool> taken(locks.size());
-  if (locks.empty()) return taken;
-  const Rows rows = session.execute(kTryLock, key_array(locks));
-  for (std::size_t i = 0; i < locks.size(); ++i) taken[i] = rows.boolean(i, 0);
-  return taken;
+  if (locks.empty()) return {};
+  return session.query<bool>(sql::lock_try, column(locks, &Lock::key));
 }
 
 void lock_xact(Session& session, std::vector<Lock> locks) {
   if (locks.empty()) return;
   sort_locks(locks);
   try {
-    session.execute(kLockTransaction, key_array(locks));
+    session.execute(sql::lock_take, column(locks, &Lock::key));
   } catch (const ServerError& error) {
     if (error.sqlstate() != kLockNotAvailable) throw;
     session.rollback();

@@ -2,24 +2,15 @@
 
 #include <set>
 
+#include "store/collection_ids.sql.hpp"
+
 namespace skua::store {
 namespace {
 
-const Statement kFind{"collections_find",
-                      "SELECT id, nsid FROM bsky.collections WHERE nsid = ANY($1::text[])"};
-const Statement kInsertCollections{
-    "collections_insert",
-    "INSERT INTO bsky.collections (nsid) SELECT nsid FROM unnest($1::text[]) AS nsid "
-    "ON CONFLICT (nsid) DO NOTHING"};
-
-template <class Names>
-Params name_array(const Names& names) {
-  Array array(Array::Type::text);
-  for (const std::string_view name : names) array.text(name);
-  Params params;
-  params.array(array);
-  return params;
-}
+struct Collection {
+  std::int32_t id;
+  std::string nsid;
+};
 
 }  // namespace
 
@@ -41,16 +32,14 @@ std::vector<std::int32_t> CollectionIds::ids_of(Session& session,
   // Look up first: an insert that conflicts with an existing row would waste a number.
   Ids found;
   const auto find = [&] {
-    const Rows rows = session.execute(kFind, name_array(missing));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto name = rows.text(i, 1);
-      missing.erase(name);
-      found.emplace(name, rows.int4(i, 0));
+    for (const auto& [id, nsid] : session.query<Collection>(sql::collections_find, missing)) {
+      missing.erase(nsid);
+      found.emplace(nsid, id);
     }
   };
   find();
   if (!missing.empty()) {
-    session.execute(kInsertCollections, name_array(missing));
+    session.execute(sql::collections_insert, missing);
     find();
   }
   remember(found);

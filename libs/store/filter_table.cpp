@@ -4,109 +4,59 @@
 #include <functional>
 #include <utility>
 
+#include "store/filter_table.sql.hpp"
+
 namespace skua::store {
 namespace {
 
-const Statement kState{
-    "filter_state",
-    "SELECT version, widened, CASE WHEN clock_timestamp() < widened_at + interval '10 seconds' "
-    "THEN least(version, widened - 1) ELSE version END, "
-    "clock_timestamp() > widened_at + interval '5 seconds', resync_from IS NOT NULL "
-    "FROM skua.filter_state"};
+/// An entry of the filter, an exclusion, or a time for which records are kept.
+struct Entry {
+  std::string kind;
+  std::string value;
+};
 
-const Statement kLoadFilter{
-    "filter_load",
-    "SELECT s.version, v.kind, v.value FROM skua.filter_state AS s LEFT JOIN LATERAL ("
-    "SELECT 'collection' AS kind, c AS value FROM unnest(s.collections) AS c UNION ALL "
-    "SELECT 'did', d FROM unnest(s.dids) AS d UNION ALL "
-    "SELECT 'excluded', e FROM unnest(s.excluded) AS e UNION ALL "
-    "SELECT 'keep ' || k.value, k.key FROM jsonb_each_text(s.retention) AS k) AS v ON true"};
+/// A row of filter_load: a filter without entries has one without kind and value.
+struct LoadedEntry {
+  std::int64_t version;
+  std::optional<std::string> kind;
+  std::optional<std::string> value;
+};
 
-// Writers wait for each other; readers do not wait.
-constexpr const char* kLockFilter = "LOCK TABLE skua.filter IN SHARE ROW EXCLUSIVE MODE";
-
-const Statement kStored{"filter_stored", "SELECT 0::int8, kind, value FROM skua.filter"};
-
-const Statement kExclude{"filter_exclude",
-                         "INSERT INTO skua.excluded_accounts (did) SELECT DISTINCT u.did FROM "
-                         "unnest($1::text[]) AS u(did) ON CONFLICT DO NOTHING"};
-const Statement kInclude{"filter_include",
-                         "DELETE FROM skua.excluded_accounts WHERE did = ANY($1::text[])"};
-// A pass that has begun may have missed rows.
-const Statement kSetRetention{
-    "filter_set_retention",
-    "INSERT INTO skua.retention AS r (collection, keep) VALUES ($1::text, $2::int8 * interval '1 "
-    "second') ON CONFLICT (collection) DO UPDATE SET keep = EXCLUDED.keep, next_block = NULL, "
-    "pass_at = NULL WHERE r.keep <> EXCLUDED.keep"};
-const Statement kRemoveRetention{"filter_remove_retention",
-                                 "DELETE FROM skua.retention WHERE collection = $1::text"};
-
-const std::string kGiven = "unnest($1::text[], $2::text[]) AS u(kind, value)";
-const Statement kInsertFilter{
-    "filter_insert",
-    "INSERT INTO skua.filter (kind, value) SELECT * FROM " + kGiven + " ON CONFLICT DO NOTHING"};
-const Statement kRemoveFilter{"filter_remove", "DELETE FROM skua.filter AS f USING " + kGiven +
-                                                   " WHERE f.kind = u.kind AND f.value = u.value"};
-const Statement kKeep{"filter_keep", "DELETE FROM skua.filter AS f WHERE NOT EXISTS (SELECT FROM " +
-                                         kGiven + " WHERE f.kind = u.kind AND f.value = u.value)"};
-
-FilterContent content_of(const Rows& rows) {
+FilterContent content_of(const std::vector<Entry>& entries) {
   FilterContent content;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows.is_null(i, 1)) continue;
-    if (rows.text(i, 1) == "did") content.dids.emplace_back(rows.text(i, 2));
-    if (rows.text(i, 1) == "collection") content.collections.emplace_back(rows.text(i, 2));
-    if (rows.text(i, 1) == "list") content.lists.emplace_back(rows.text(i, 2));
+  for (const Entry& entry : entries) {
+    if (entry.kind == "did") content.dids.push_back(entry.value);
+    if (entry.kind == "collection") content.collections.push_back(entry.value);
+    if (entry.kind == "list") content.lists.push_back(entry.value);
   }
-  std::sort(content.collections.begin(), content.collections.end());
-  std::sort(content.dids.begin(), content.dids.end());
-  std::sort(content.lists.begin(), content.lists.end());
+  std::ranges::sort(content.collections);
+  std::ranges::sort(content.dids);
+  std::ranges::sort(content.lists);
   return content;
 }
 
 constexpr std::string_view kKeepKind = "keep ";
 
-FilterLimits limits_of(const Rows& rows) {
+FilterLimits limits_of(const std::vector<Entry>& entries) {
   FilterLimits limits;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows.is_null(i, 1)) continue;
-    const std::string_view kind = rows.text(i, 1);
+  for (const auto& [kind, value] : entries) {
     if (kind == "excluded") {
-      limits.excluded.emplace_back(rows.text(i, 2));
+      limits.excluded.push_back(value);
     } else if (kind.starts_with(kKeepKind)) {
-      const std::string seconds(kind.substr(kKeepKind.size()));
       limits.retention.push_back(
-          {std::string(rows.text(i, 2)), std::chrono::seconds(std::stoll(seconds))});
+          {value, std::chrono::seconds(std::stoll(kind.substr(kKeepKind.size())))});
     }
   }
-  std::sort(limits.excluded.begin(), limits.excluded.end());
+  std::ranges::sort(limits.excluded);
   return limits;
 }
 
-std::size_t change_exclusions(Session& session, const Statement& statement,
-                              const std::vector<std::string>& dids) {
-  Array values(Array::Type::text);
-  for (const std::string& did : dids) values.text(did);
-  Params params;
-  params.array(values);
-  return session.execute(statement, params).affected();
-}
-
-Params params_of(const FilterContent& content) {
-  Array kinds(Array::Type::text);
-  Array values(Array::Type::text);
-  const auto add = [&](const char* kind, const std::vector<std::string>& list) {
-    for (const std::string& value : list) {
-      kinds.text(kind);
-      values.text(value);
-    }
-  };
-  add("collection", content.collections);
-  add("did", content.dids);
-  add("list", content.lists);
-  Params params;
-  params.array(kinds).array(values);
-  return params;
+std::vector<Entry> entries_of(const FilterContent& content) {
+  std::vector<Entry> entries;
+  for (const std::string& value : content.collections) entries.push_back({"collection", value});
+  for (const std::string& value : content.dids) entries.push_back({"did", value});
+  for (const std::string& value : content.lists) entries.push_back({"list", value});
+  return entries;
 }
 
 }  // namespace
@@ -131,74 +81,69 @@ bool Filter::is_expired(std::string_view collection, std::optional<Timestamp> cr
 }
 
 FilterState load_filter_state(Session& session) {
-  const Rows rows = session.execute(kState, {});
-  FilterState state;
   // Every migrated database has this row.
-  state.version = rows.int8(0, 0);
-  state.widened = rows.int8(0, 1);
-  state.settled = rows.int8(0, 2);
-  state.is_late = rows.boolean(0, 3);
-  state.is_marking = rows.boolean(0, 4);
-  return state;
+  return session.query_one<FilterState>(sql::filter_state);
 }
 
 std::shared_ptr<const Filter> load_filter(Session& session) {
-  const Rows rows = session.execute(kLoadFilter, {});
-  return std::make_shared<const Filter>(rows.int8(0, 0), content_of(rows), limits_of(rows));
+  auto rows = session.query<LoadedEntry>(sql::filter_load);
+  const std::int64_t version = rows.at(0).version;
+  std::vector<Entry> entries;
+  for (LoadedEntry& row : rows) {
+    if (row.kind) entries.push_back({std::move(*row.kind), std::move(row.value).value_or("")});
+  }
+  return std::make_shared<const Filter>(version, content_of(entries), limits_of(entries));
 }
 
 FilterContent load_filter_entries(Session& session) {
-  return content_of(session.execute(kStored, {}));
+  return content_of(session.query<Entry>(sql::filter_stored));
 }
 
 void refresh_filter_lists(Session& session) {
-  session.run("SELECT skua.refresh_filter_lists()");
+  session.execute(sql::filter_refresh_lists);
 }
 
 FilterChange change_filter(Session& session, FilterEdit edit, const FilterContent& content) {
   Transaction transaction(session);
-  session.run(kLockFilter);
+  session.execute(sql::filter_lock);
   FilterChange change;
-  change.before = content_of(session.execute(kStored, {}));
-  const Params given = params_of(content);
-  if (edit == FilterEdit::Set) session.execute(kKeep, given);
-  session.execute(edit == FilterEdit::Remove ? kRemoveFilter : kInsertFilter, given);
-  change.after = content_of(session.execute(kStored, {}));
+  change.before = load_filter_entries(session);
+  const std::vector<Entry> given = entries_of(content);
+  const Array kinds = column(given, &Entry::kind);
+  const Array values = column(given, &Entry::value);
+  if (edit == FilterEdit::Set) session.execute(sql::filter_keep, kinds, values);
+  session.execute(edit == FilterEdit::Remove ? sql::filter_remove : sql::filter_insert, kinds,
+                  values);
+  change.after = load_filter_entries(session);
   transaction.commit();
   return change;
 }
 
 std::size_t exclude_accounts(Session& session, const std::vector<std::string>& dids) {
-  return change_exclusions(session, kExclude, dids);
+  return session.execute(sql::filter_exclude, dids).affected();
 }
 
 std::size_t include_accounts(Session& session, const std::vector<std::string>& dids) {
-  return change_exclusions(session, kInclude, dids);
+  return session.execute(sql::filter_include, dids).affected();
 }
 
 bool set_retention(Session& session, std::string_view collection,
                    std::optional<std::chrono::seconds> keep) {
-  Params params;
-  params.text(collection);
-  if (!keep) return session.execute(kRemoveRetention, params).affected() > 0;
-  params.int8(keep->count());
-  return session.execute(kSetRetention, params).affected() > 0;
+  const Rows changed = keep ? session.execute(sql::filter_set_retention, collection, *keep)
+                            : session.execute(sql::filter_remove_retention, collection);
+  return changed.affected() > 0;
 }
 
 bool mark_for_filter(Session& session) {
-  return session.run("SELECT skua.resync_for_filter()").boolean(0, 0);
+  return session.query_one<bool>(sql::filter_mark);
 }
 
 std::int64_t waiting_for_filter(Session& session) {
-  return session
-      .run(
-          "SELECT count(*) FROM skua.repositories WHERE state = 'desynchronized' "
-          "AND reason IS NOT NULL")
-      .int8(0, 0);
+  return session.query_one<std::int64_t>(sql::filter_waiting);
 }
 
 void widen_filter_again(Session& session) {
-  session.run("SELECT skua.widen_filter()");
+  session.execute(sql::filter_widen);
 }
 
 }  // namespace skua::store

@@ -37,6 +37,11 @@ std::string_view Rows::column_name(std::size_t column) const {
   return impl_->result.column_name(static_cast<pqxx::row::size_type>(column));
 }
 
+TypeOid Rows::column_type(std::size_t column) const {
+  if (column >= columns()) throw std::out_of_range("the result has no such column");
+  return impl_->result.column_type(static_cast<pqxx::row::size_type>(column));
+}
+
 bool Rows::is_null(std::size_t row, std::size_t column) const {
   return impl_->at(row, column).is_null();
 }
@@ -51,12 +56,30 @@ std::optional<std::string> Rows::text_or_null(std::size_t row, std::size_t colum
   return std::string(text(row, column));
 }
 
+std::int16_t Rows::int2(std::size_t row, std::size_t column) const {
+  return number<std::int16_t>(text(row, column));
+}
+
 std::int32_t Rows::int4(std::size_t row, std::size_t column) const {
   return number<std::int32_t>(text(row, column));
 }
 
 std::int64_t Rows::int8(std::size_t row, std::size_t column) const {
   return number<std::int64_t>(text(row, column));
+}
+
+Bytes Rows::bytea(std::size_t row, std::size_t column) const {
+  const std::string_view value = text(row, column);
+  if (!value.starts_with("\\x") || value.size() % 2 != 0) {
+    throw std::invalid_argument("the answer has no bytes there");
+  }
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  Bytes bytes;
+  bytes.reserve(value.size() / 2);
+  for (std::size_t i = 2; i < value.size(); i += 2) {
+    bytes.push_back(static_cast<std::uint8_t>(digit(value[i]) << 4 | digit(value[i + 1])));
+  }
+  return bytes;
 }
 
 double Rows::real(std::size_t row, std::size_t column) const {

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "store/type_oid.hpp"
 
 namespace skua::store {
 
@@ -26,14 +28,18 @@ class Rows {
   std::size_t columns() const;
   /// Throws std::out_of_range. Valid as long as the Rows.
   std::string_view column_name(std::size_t column) const;
+  /// The type of a column. Throws std::out_of_range.
+  TypeOid column_type(std::size_t column) const;
   bool is_null(std::size_t row, std::size_t column) const;
   std::string_view text(std::size_t row, std::size_t column) const;
   std::optional<std::string> text_or_null(std::size_t row, std::size_t column) const;
+  std::int16_t int2(std::size_t row, std::size_t column) const;
   std::int32_t int4(std::size_t row, std::size_t column) const;
   std::int64_t int8(std::size_t row, std::size_t column) const;
+  Bytes bytea(std::size_t row, std::size_t column) const;
   bool boolean(std::size_t row, std::size_t column) const;
   double real(std::size_t row, std::size_t column) const;
-  /// For a timestamptz.
+  /// Of a column of type timestamptz.
   Timestamp timestamp(std::size_t row, std::size_t column) const;
 
  private:

@@ -1,12 +1,10 @@
 #include "store/server_clock.hpp"
 
+#include "store/server_clock.sql.hpp"
 namespace skua::store {
 namespace {
 
 using std::chrono::microseconds;
-
-const Statement kNow{"server_clock_now",
-                     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8"};
 
 /// The error of a comparison is at most half of this.
 constexpr std::chrono::seconds kLongestAnswer{2};
@@ -18,7 +16,7 @@ microseconds steady_now() {
 }  // namespace
 
 Timestamp server_time(Session& session) {
-  return Timestamp(microseconds(session.execute(kNow, {}).int8(0, 0)));
+  return session.query_one<Timestamp>(sql::server_clock_now);
 }
 
 ServerClock::ServerClock(const Clock& ours) : ours_(ours) {

@@ -199,6 +199,13 @@ Rows Session::execute(const Statement& statement, const Params& params) {
       [&] { return impl_->connection.execute(statement.name, statement.sql, params.values()); });
 }
 
+void Session::prepare(const Statement& statement) {
+  impl_->noting([&] {
+    translating([&] { impl_->connection.prepare(statement.name, statement.sql); });
+    return true;
+  });
+}
+
 void Session::copy(const std::string& table, const std::string& columns, const CopyRows& rows) {
   impl_->nuls_removed += rows.nuls_removed();
   impl_->noting([&] {

@@ -3,21 +3,20 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/sip_hash.hpp"
 #include "store/parameters.hpp"
+#include "store/row_struct.hpp"
 #include "store/rows.hpp"
 #include "store/sql_error.hpp"
+#include "store/statement.hpp"
 #include "store/values.hpp"
 
 namespace skua::store {
-
-/// A statement that a session prepares on first use. Each name is unique in the program.
-struct Statement {
-  std::string name;
-  std::string sql;
-};
 
 /// How long a statement waits for a lock of a row or table, or an advisory lock, before it fails
 /// with 55P03. The caller then repeats the transaction, which releases its own locks first.
@@ -58,8 +57,35 @@ class Session {
 
   /// Runs SQL text without parameters; several statements are allowed outside a transaction block.
   Rows run(const std::string& sql);
-  /// Runs a prepared statement.
+  /// Runs a prepared statement, and prepares it on its first use. Throws DefectError if the type of
+  /// a parameter is another one than the statement has.
   Rows execute(const Statement& statement, const Params& params);
+  /// The same with $1, $2... as arguments: integers, bool, double, text, bytes, Timestamp, Array,
+  /// or std::optional of these.
+  template <class... Arguments>
+  Rows execute(const Statement& statement, const Arguments&... arguments) {
+    return execute(statement, params_of(arguments...));
+  }
+  /// All rows of the answer as structs (store/row_struct.hpp).
+  template <class Row, class... Arguments>
+  std::vector<Row> query(const Statement& statement, const Arguments&... arguments) {
+    return rows_of<Row>(execute(statement, arguments...));
+  }
+  /// The first row of the answer, if it has one.
+  template <class Row, class... Arguments>
+  std::optional<Row> query_first(const Statement& statement, const Arguments&... arguments) {
+    std::vector<Row> rows = query<Row>(statement, arguments...);
+    if (rows.empty()) return std::nullopt;
+    return std::move(rows.front());
+  }
+  /// The row of a statement that always answers with one. Throws std::out_of_range otherwise.
+  template <class Row, class... Arguments>
+  Row query_one(const Statement& statement, const Arguments&... arguments) {
+    return std::move(query<Row>(statement, arguments...).at(0));
+  }
+
+  /// Prepares a statement without running it. For a test of all statements.
+  void prepare(const Statement& statement);
 
   /// Appends rows to a table by binary COPY, which is a statement like any other: inside a
   /// transaction, or as one of its own. `rows` has the named columns in this order, each with

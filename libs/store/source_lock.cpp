@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "store/process_name.hpp"
+#include "store/source_lock.sql.hpp"
 #include "store/sqlstate.hpp"
 
 namespace skua::store {
@@ -22,16 +23,6 @@ constexpr NamedLockKey kPlc{kSingle, 7};
 
 constexpr std::chrono::minutes kSayEvery{1};
 
-const Statement kTryNamed{"lock_try_named", "SELECT pg_try_advisory_lock($1::int4, $2::int4)"};
-const Statement kTryNamedXact{"lock_try_named_xact",
-                              "SELECT pg_try_advisory_xact_lock($1::int4, $2::int4)"};
-const Statement kLockNamed{"lock_named", "SELECT pg_advisory_lock($1::int4, $2::int4)"};
-const Statement kUnlockNamed{"unlock_named", "SELECT pg_advisory_unlock($1::int4, $2::int4)"};
-const Statement kShareNamed{"lock_share_named",
-                            "SELECT pg_advisory_lock_shared($1::int4, $2::int4)"};
-const Statement kUnshareNamed{"unlock_share_named",
-                              "SELECT pg_advisory_unlock_shared($1::int4, $2::int4)"};
-
 /// Users choose the names of sources, and there are few: 31 bits distinguish them.
 NamedLockKey key_of(std::string_view source) {
   const atproto::Digest digest = atproto::sha256(as_bytes(source));
@@ -40,17 +31,15 @@ NamedLockKey key_of(std::string_view source) {
   return {kSources, static_cast<std::int32_t>(number >> 1U)};
 }
 
-Params params_of(NamedLockKey key) {
-  Params params;
-  params.int4(key.space).int4(key.key);
-  return params;
+bool try_lock(Session& session, const Statement& statement, NamedLockKey key) {
+  return session.query_one<bool>(statement, key.space, key.key);
 }
 
 void unlock(Session& session, NamedLockKey key,
-            const Statement& statement = kUnlockNamed) noexcept {
+            const Statement& statement = sql::unlock_named) noexcept {
   if (!session.connected()) return;
   try {
-    session.execute(statement, params_of(key));
+    session.execute(statement, key.space, key.key);
   } catch (const std::exception&) {
     // Then the connection is lost, and the lock with it.
     return;
@@ -60,7 +49,7 @@ void unlock(Session& session, NamedLockKey key,
 /// Runs a statement that waits for a lock. False: the lock was not free within the session's limit.
 bool wait_for(Session& session, const Statement& statement, NamedLockKey key) {
   try {
-    session.execute(statement, params_of(key));
+    session.execute(statement, key.space, key.key);
     return true;
   } catch (const ServerError& error) {
     if (error.sqlstate() != kLockNotAvailable) throw;
@@ -68,32 +57,20 @@ bool wait_for(Session& session, const Statement& statement, NamedLockKey key) {
   }
 }
 
-// The name of a session of this process ends with its token, which is unique (process_name).
-const Statement kEndFormer{
-    "lock_end_former",
-    "SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l "
-    "JOIN pg_stat_activity AS a ON a.pid = l.pid "
-    "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 "
-    "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
-    "AND l.classid::int8 = $1::int4 AND l.objid::int8 = $2::int4 AND l.pid <> pg_backend_pid() "
-    "AND a.usename = current_user AND right(a.application_name, length($3)) = $3"};
-
 /// If a connection broke only on our side, the server does not know yet, and the old session still
 /// holds the locks of this process. A process locks each source once.
 void end_former_session(Session& session, NamedLockKey key, std::string_view what) {
-  Params params = params_of(key);
-  params.text(process_token());
-  if (session.execute(kEndFormer, params).empty()) return;
+  if (session.execute(sql::lock_end_former, key.space, key.key, process_token()).empty()) return;
   logger("store")->warn("a former connection of this process still held {}: it was terminated",
                         what);
 }
 
 bool try_source(Session& session, NamedLockKey key, std::chrono::milliseconds patience) {
-  if (session.execute(kTryNamed, params_of(key)).boolean(0, 0)) return true;
+  if (try_lock(session, sql::lock_try_named, key)) return true;
   if (patience.count() <= 0) return false;
   end_former_session(session, key, "the source");
   session.limit_lock_waits(patience);
-  const bool taken = wait_for(session, kLockNamed, key);
+  const bool taken = wait_for(session, sql::lock_named, key);
   session.limit_lock_waits(kLockPatience);
   return taken;
 }
@@ -110,7 +87,7 @@ SourceLock::SourceLock(Session& session, std::string_view source,
                         .value_or("another session, which has ended meanwhile: try again")));
   }
   try {
-    session_.execute(kShareNamed, params_of(kAnySource));
+    session_.execute(sql::lock_share_named, kAnySource.space, kAnySource.key);
   } catch (...) {
     unlock(session_, key_);
     throw;
@@ -118,7 +95,7 @@ SourceLock::SourceLock(Session& session, std::string_view source,
 }
 
 SourceLock::~SourceLock() {
-  unlock(session_, kAnySource, kUnshareNamed);
+  unlock(session_, kAnySource, sql::unlock_share_named);
   unlock(session_, key_);
 }
 
@@ -127,7 +104,7 @@ std::optional<std::string> source_owner(Session& session, std::string_view sourc
 }
 
 bool keep_sources_away_xact(Session& session) {
-  return session.execute(kTryNamedXact, params_of(kAnySource)).boolean(0, 0);
+  return try_lock(session, sql::lock_try_named_xact, kAnySource);
 }
 
 std::optional<std::string> any_source_owner(Session& session) {
@@ -136,7 +113,7 @@ std::optional<std::string> any_source_owner(Session& session) {
 
 MigrationLock::MigrationLock(Session& session) : session_(session) {
   auto say_at = std::chrono::steady_clock::now() + kSayEvery;
-  while (!wait_for(session_, kLockNamed, kMigration)) {
+  while (!wait_for(session_, sql::lock_named, kMigration)) {
     if (std::chrono::steady_clock::now() < say_at) continue;
     say_at += kSayEvery;
     logger("store")->warn("waiting for another process that migrates this database: {}",
@@ -149,7 +126,7 @@ MigrationLock::~MigrationLock() {
 }
 
 bool try_plc_lock(Session& session) {
-  if (session.execute(kTryNamed, params_of(kPlc)).boolean(0, 0)) return true;
+  if (try_lock(session, sql::lock_try_named, kPlc)) return true;
   end_former_session(session, kPlc, "the lock of the PLC directory");
   return false;
 }
@@ -159,7 +136,7 @@ std::optional<std::string> plc_lock_owner(Session& session) {
 }
 
 NoSources::NoSources(Session& session) : session_(session) {
-  if (!session_.execute(kTryNamed, params_of(kAnySource)).boolean(0, 0)) {
+  if (!try_lock(session_, sql::lock_try_named, kAnySource)) {
     throw SourceBusy(
         fmt::format("a source is being indexed into this database by {}",
                     any_source_owner(session_).value_or("a session that has just ended")));

@@ -1,5 +1,6 @@
 #include "store/values.hpp"
 
+#include <array>
 #include <cstring>
 
 #include "store/binary_form.hpp"
@@ -9,26 +10,19 @@ namespace {
 
 constexpr std::size_t kHeader = 20;
 
-/// The type's OID in pg_type: these numbers are constant.
-std::uint32_t oid_of(Array::Type type) {
-  switch (type) {
-    case Array::Type::int2:
-      return 21;
-    case Array::Type::int4:
-      return 23;
-    case Array::Type::int8:
-      return 20;
-    case Array::Type::boolean:
-      return 16;
-    case Array::Type::text:
-      return 25;
-    case Array::Type::bytea:
-      return 17;
-    case Array::Type::timestamptz:
-      return 1184;
-  }
-  return 0;
-}
+struct ArrayTypes {
+  TypeOid item;
+  TypeOid array;
+};
+
+/// In the order of Array::Type.
+constexpr std::array<ArrayTypes, 7> kTypes{{{oid::kInt2, oid::kInt2Array},
+                                            {oid::kInt4, oid::kInt4Array},
+                                            {oid::kInt8, oid::kInt8Array},
+                                            {oid::kBool, oid::kBoolArray},
+                                            {oid::kText, oid::kTextArray},
+                                            {oid::kBytea, oid::kByteaArray},
+                                            {oid::kTimestamptz, oid::kTimestamptzArray}}};
 
 }  // namespace
 
@@ -122,13 +116,21 @@ void CopyRows::row() {
   ++rows_;
 }
 
+TypeOid Array::item_type() const {
+  return kTypes[static_cast<std::size_t>(type_)].item;
+}
+
+TypeOid Array::array_type() const {
+  return kTypes[static_cast<std::size_t>(type_)].array;
+}
+
 std::string Array::encode() const {
   std::string out;
   out.reserve(kHeader + encoded().size());
   // An empty array has no dimension.
   append(out, std::uint32_t{count() == 0 ? 0U : 1U});
   append(out, std::uint32_t{has_nulls() ? 1U : 0U});
-  append(out, oid_of(type_));
+  append(out, item_type());
   if (count() == 0) return out;
   append(out, static_cast<std::uint32_t>(count()));
   append(out, std::uint32_t{1});  // the first index

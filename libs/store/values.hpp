@@ -8,6 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "store/type_oid.hpp"
 
 namespace skua::store {
 
@@ -62,6 +63,8 @@ class Array : public Values {
   explicit Array(Type type) : Values(Form::Array), type_(type) {}
 
   Type type() const { return type_; }
+  TypeOid item_type() const;
+  TypeOid array_type() const;
   std::size_t size() const { return count(); }
   /// The binary form: header and items.
   std::string encode() const;

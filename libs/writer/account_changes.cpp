@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "writer/account_changes.sql.hpp"
 #include "writer/handle_claims.hpp"
 #include "writer/purge.hpp"
 
@@ -16,33 +17,6 @@ namespace {
 using event::AccountChange;
 using event::IdentityChange;
 using store::Array;
-
-const store::Statement kStatuses{
-    "actors_status",
-    "UPDATE bsky.actors AS a SET active = s.active, status = s.status, status_time = s.time "
-    "FROM unnest($1::int4[], $2::boolean[], $3::text[], $4::timestamptz[]) "
-    "AS s(id, active, status, time) JOIN bsky.actors AS b ON b.id = s.id "
-    "WHERE a.id = s.id AND (a.status_time IS NULL OR a.status_time < s.time) "
-    "RETURNING a.id, (coalesce(b.active, true), b.status) IS DISTINCT FROM "
-    "(coalesce(a.active, true), a.status), a.status IS NOT DISTINCT FROM 'deleted'"};
-
-// Only where the deletion, or what followed it in this batch, is the newest word.
-const store::Statement kFloors{
-    "actors_floor",
-    "UPDATE bsky.actors AS a SET floor_rev = greatest(a.floor_rev, f.rev) "
-    "FROM unnest($1::int4[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time) "
-    "WHERE a.id = f.id AND a.status_time = f.time RETURNING a.id"};
-
-// What its host refused while it was not active it gives now; not at once where it refused a moment
-// ago, so that who is active and inactive in turns costs little. Jobs that run are left alone.
-const store::Statement kQueueAgain{
-    "actors_queue_again",
-    "WITH again AS MATERIALIZED (SELECT j.did FROM unnest($1::text[]) AS u(did) "
-    "JOIN skua.backfill_jobs AS j ON j.did = u.did WHERE j.state = 'unavailable' "
-    "AND j.file IS NULL ORDER BY j.did FOR UPDATE OF j) "
-    "UPDATE skua.backfill_jobs AS j SET state = 'queued', attempts = 0, retries = 0, "
-    "next_attempt = greatest($2::timestamptz, j.finished_at + interval '1 minute') "
-    "FROM again WHERE j.did = again.did"};
 
 /// Keeps the newest change of each account, the later one where the times are equal.
 template <class Change>
@@ -79,7 +53,7 @@ void write_statuses(store::Session& session,
   }
   store::Params params;
   params.array(ids).array(active).array(statuses).array(times);
-  const store::Rows written = session.execute(kStatuses, params);
+  const store::Rows written = session.execute(sql::actors_status, params);
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (written.boolean(i, 1)) effects.account_changed(written.int4(i, 0), written.boolean(i, 2));
   }
@@ -91,7 +65,7 @@ void queue_again(store::Session& session, const std::set<std::string_view>& dids
   for (const std::string_view did : dids) array.text(did);
   store::Params params;
   params.array(array).timestamp(now);
-  session.execute(kQueueAgain, params);
+  session.execute(sql::actors_queue_again, params);
 }
 
 /// The newest revision that a deleted account had, as far as it is known: else whatever was made
@@ -114,7 +88,7 @@ std::vector<std::string> write_deletions(
   }
   store::Params params;
   params.array(ids).array(revs).array(times);
-  const store::Rows rows = session.execute(kFloors, params);
+  const store::Rows rows = session.execute(sql::actors_floor, params);
   std::vector<Purge> purges;
   for (std::size_t i = 0; i < rows.size(); ++i) purges.push_back(deletions.at(rows.int4(i, 0)));
   return add_purges(session, purges);

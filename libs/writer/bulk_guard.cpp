@@ -3,40 +3,10 @@
 #include <algorithm>
 
 #include "records/record.hpp"
+#include "writer/bulk_guard.sql.hpp"
 
 namespace skua::writer {
 namespace {
-
-// A CAR of the very revision of the floor holds what the floor was raised for: bringing it again
-// repairs. But what an account had when it was deleted stays deleted.
-const store::Statement kOld{
-    "bulk_guard_old",
-    "SELECT id, CASE WHEN status = 'deleted' THEN floor_rev ELSE floor_rev - 1 END "
-    "FROM bsky.actors WHERE id = ANY($1::int4[]) AND floor_rev > 0"};
-
-// Never ahead of its rows.
-const store::Statement kHeads{
-    "bulk_guard_heads",
-    "SELECT k.id, r.rev FROM unnest($1::int4[]) AS k(id) "
-    "JOIN bsky.actors AS a ON a.id = k.id "
-    "CROSS JOIN LATERAL (SELECT * FROM skua.repositories AS r WHERE r.did = a.did OFFSET 0) AS r "
-    "WHERE r.rev IS NOT NULL"};
-
-// OFFSET 0 as in guard.cpp: whatever the tables looked like when it was planned, the accounts' rows
-// are looked up by key.
-const store::Statement kTombstones{
-    "bulk_guard_tombstones",
-    "SELECT t.actor_id, t.collection_id, t.rkey, t.rev FROM unnest($1::int4[]) AS a(id) "
-    "CROSS JOIN LATERAL (SELECT * FROM skua.tombstones AS t WHERE t.actor_id = a.id OFFSET 0) AS "
-    "t"};
-
-/// Records of typed collections that stand in `bsky.records`, because they broke their lexicon.
-const store::Statement kInvalid{
-    "bulk_guard_invalid",
-    "SELECT r.actor_id, r.collection_id, r.rkey, r.rev FROM unnest($1::int4[]) AS a(id) "
-    "CROSS JOIN LATERAL (SELECT * FROM bsky.records AS r WHERE "
-    "(r.actor_id, r.collection_id) >= (a.id, 1) AND (r.actor_id, r.collection_id) <= (a.id, "
-    "$2::int4) OFFSET 0) AS r"};
 
 std::uint64_t rev_of(const store::Rows& rows, std::size_t row, std::size_t column) {
   return static_cast<std::uint64_t>(rows.int8(row, column));
@@ -49,9 +19,9 @@ BulkGuard::BulkGuard(store::Session& session, std::span<const std::int32_t> acto
   for (const std::int32_t actor : actors) array.int4(actor);
   store::Params params;
   params.array(array);
-  const store::Rows old = session.execute(kOld, params);
+  const store::Rows old = session.execute(sql::bulk_guard_old, params);
   for (std::size_t i = 0; i < old.size(); ++i) old_.emplace(old.int4(i, 0), rev_of(old, i, 1));
-  const store::Rows heads = session.execute(kHeads, params);
+  const store::Rows heads = session.execute(sql::bulk_guard_heads, params);
   for (std::size_t i = 0; i < heads.size(); ++i) {
     heads_.emplace(heads.int4(i, 0), rev_of(heads, i, 1));
   }
@@ -61,9 +31,9 @@ BulkGuard::BulkGuard(store::Session& session, std::span<const std::int32_t> acto
       map.emplace(RecordId{rows.int4(i, 0), rows.int4(i, 1), rows.int8(i, 2)}, rev_of(rows, i, 3));
     }
   };
-  take(session.execute(kTombstones, params), tombstones_);
+  take(session.execute(sql::bulk_guard_tombstones, params), tombstones_);
   params.int4(static_cast<std::int32_t>(records::kTypedCollections));
-  take(session.execute(kInvalid, params), records_);
+  take(session.execute(sql::bulk_guard_invalid, params), records_);
 }
 
 std::vector<GuardedChange> BulkGuard::news(

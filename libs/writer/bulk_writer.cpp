@@ -12,6 +12,7 @@
 #include "store/dead_letters.hpp"
 #include "store/sqlstate.hpp"
 #include "writer/bulk_guard.hpp"
+#include "writer/bulk_writer.sql.hpp"
 #include "writer/collection_writer.hpp"
 #include "writer/dead_letter.hpp"
 #include "writer/effects.hpp"
@@ -43,18 +44,6 @@ void lock_accounts(store::Session& session, BulkWriter::Events events) {
   store::lock_xact(session, std::move(locks));
 }
 
-// An hour after its lease the deletes of a running job are forgotten all the same
-// (store::save_cursor): long before that nobody writes for it any more. The lock lets leases be
-// renewed, and keeps everybody else from taking the job. In the order in which all lock jobs; each
-// is looked up by key, whatever the table looked like when it was planned.
-const store::Statement kOurJobs{
-    "bulk_our_jobs",
-    "SELECT k.place - 1 FROM (SELECT * FROM unnest($1::text[], $2::int8[]) WITH ORDINALITY "
-    "AS u(did, lease_number, place) ORDER BY u.did) AS k CROSS JOIN LATERAL (SELECT j.did "
-    "FROM skua.backfill_jobs AS j WHERE j.did = k.did AND j.state = 'running' "
-    "AND j.lease_number = k.lease_number AND j.lease_until > now() - interval '30 minutes' FOR KEY "
-    "SHARE) AS j"};
-
 /// Leaves the events that belong to no job, or to one that is still ours, and counts the others.
 EventPointers events_of_our_jobs(store::Session& session, BulkWriter::Events events,
                                  std::span<const std::int64_t> lease_numbers, std::size_t& lost) {
@@ -82,7 +71,7 @@ EventPointers events_of_our_jobs(store::Session& session, BulkWriter::Events eve
   if (!asked.empty()) {
     store::Params params;
     params.array(dids).array(numbers);
-    const store::Rows rows = session.execute(kOurJobs, params);
+    const store::Rows rows = session.execute(sql::bulk_our_jobs, params);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       runs[asked[static_cast<std::size_t>(rows.int8(i, 0))]].is_ours = true;
     }

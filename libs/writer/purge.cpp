@@ -8,6 +8,7 @@
 #include "store/sqlstate.hpp"
 #include "writer/account_locks.hpp"
 #include "writer/effects.hpp"
+#include "writer/purge.sql.hpp"
 #include "writer/table_writer.hpp"
 #include "writer/tables/labels.hpp"
 
@@ -15,33 +16,6 @@ namespace skua::writer {
 namespace {
 
 using store::Statement;
-
-const Statement kRaise{
-    "purge_raise",
-    "UPDATE bsky.actors AS a SET floor_rev = greatest(a.floor_rev, known.rev, "
-    "(extract(epoch FROM a.status_time) * 1000000)::int8 << 10 | 1023) "
-    "FROM bsky.actors AS b LEFT JOIN skua.repositories AS known ON known.did = b.did "
-    "WHERE b.did = $1 AND a.id = b.id AND a.status = 'deleted' AND a.status_time IS NOT NULL "
-    "RETURNING a.id, a.floor_rev, a.status_time"};
-
-const Statement kAdd{
-    "purge_add",
-    "INSERT INTO skua.purges AS p (did, actor_id, floor_rev, said_at) "
-    "SELECT n.did, n.id, n.rev, n.at FROM unnest($1::text[], $2::int4[], $3::int8[], "
-    "$4::timestamptz[]) AS n(did, id, rev, at) "
-    "WHERE EXISTS (SELECT FROM bsky.all_records AS r WHERE r.did = n.did) "
-    "OR EXISTS (SELECT FROM bsky.labels AS l WHERE l.actor_id = n.id) "
-    "ON CONFLICT (did) DO UPDATE SET floor_rev = greatest(p.floor_rev, EXCLUDED.floor_rev), "
-    "said_at = greatest(p.said_at, EXCLUDED.said_at) RETURNING did"};
-
-const Statement kFind{"purge_find",
-                      "SELECT actor_id, floor_rev, said_at FROM skua.purges WHERE did = $1::text"};
-
-const Statement kDone{"purge_done", "DELETE FROM skua.purges WHERE did = $1::text"};
-
-const Statement kAfter{"purge_after",
-                       "SELECT did FROM skua.purges WHERE did > $1::text AND NOT EXISTS (SELECT "
-                       "FROM skua.dropped_indexes) ORDER BY did LIMIT 100"};
 
 /// The purge in a row with the number of the account, the minimum revision and the time.
 Purge purge_in(const store::Rows& rows, const std::string& did) {
@@ -76,11 +50,6 @@ bool lock_within_a_second(store::Session& session, const std::string& did) {
   }
 }
 
-const store::Statement kTombstone{
-    "purge_tombstone",
-    "UPDATE bsky.actors SET active = false, status = 'deleted', status_time = $2::timestamptz "
-    "WHERE did = $1 AND status IS DISTINCT FROM 'deleted' RETURNING id"};
-
 }  // namespace
 
 std::vector<std::string> add_purges(store::Session& session, std::span<const Purge> purges) {
@@ -96,7 +65,7 @@ std::vector<std::string> add_purges(store::Session& session, std::span<const Pur
   }
   store::Params params;
   params.array(dids).array(ids).array(revs).array(times);
-  return store::first_column(session.execute(kAdd, params));
+  return store::first_column(session.execute(sql::purge_add, params));
 }
 
 PurgeStep purge_step(store::Session& session, const std::string& did, std::size_t limit) {
@@ -104,14 +73,14 @@ PurgeStep purge_step(store::Session& session, const std::string& did, std::size_
   of_did.text(did);
   store::Transaction transaction(session);
   if (!lock_within_a_second(session, did)) return {};
-  const store::Rows found = session.execute(kFind, of_did);
+  const store::Rows found = session.execute(sql::purge_find, of_did);
   if (found.empty()) return {.is_done = true};
   const Purge purge = purge_in(found, did);
   Effects effects;
   PurgeStep step;
   step.rows = purge_rows(session, purge, limit, effects);
   step.is_done = step.rows < limit;
-  if (step.is_done) session.execute(kDone, of_did);
+  if (step.is_done) session.execute(sql::purge_done, of_did);
   effects.finish(session);
   crash_point("before_purge_commit");
   transaction.commit();
@@ -121,7 +90,7 @@ PurgeStep purge_step(store::Session& session, const std::string& did, std::size_
 std::vector<std::string> purges_after(store::Session& session, const std::string& did) {
   store::Params params;
   params.text(did);
-  return store::first_column(session.execute(kAfter, params));
+  return store::first_column(session.execute(sql::purge_after, params));
 }
 
 Confirmation confirm_deletion(store::Session& session, const std::string& did,
@@ -134,10 +103,10 @@ Confirmation confirm_deletion(store::Session& session, const std::string& did,
   if (tombstoned_at) {
     store::Params tombstone;
     tombstone.text(did).timestamp(*tombstoned_at);
-    const store::Rows changed = session.execute(kTombstone, tombstone);
+    const store::Rows changed = session.execute(sql::purge_tombstone, tombstone);
     if (!changed.empty()) effects.account_changed(changed.int4(0, 0), true);
   }
-  const store::Rows raised = session.execute(kRaise, params);
+  const store::Rows raised = session.execute(sql::purge_raise, params);
   Confirmation confirmation{.is_deleted = !raised.empty()};
   if (confirmation.is_deleted) {
     const Purge purge = purge_in(raised, did);

@@ -1,19 +1,8 @@
 #include "writer/tombstones.hpp"
 
+#include "writer/tombstones.sql.hpp"
 namespace skua::writer {
-namespace {
-
-const store::Statement kUpsertTombstones{
-    "tombstones_upsert",
-    "INSERT INTO skua.tombstones AS t (actor_id, collection_id, rkey, rev, source, seq) "
-    "SELECT d.actor_id, d.collection_id, d.rkey, d.rev, d.source, d.seq "
-    "FROM unnest($1::int4[], $2::int4[], $3::int8[], $4::int8[], $5::int8[], $6::text[]) "
-    "AS d(actor_id, collection_id, rkey, rev, seq, source) "
-    "ON CONFLICT (actor_id, collection_id, rkey) DO UPDATE "
-    "SET rev = EXCLUDED.rev, source = EXCLUDED.source, seq = EXCLUDED.seq "
-    "WHERE t.rev < EXCLUDED.rev"};
-
-}  // namespace
+namespace {}  // namespace
 
 void write_tombstones(store::Session& session, std::span<const event::ResolvedEvent* const> deletes,
                       const SourceNames& sources) {
@@ -34,7 +23,7 @@ void write_tombstones(store::Session& session, std::span<const event::ResolvedEv
   }
   store::Params params;
   params.array(actors).array(collections).array(rkeys).array(revs).array(seqs).array(names);
-  session.execute(kUpsertTombstones, params);
+  session.execute(sql::tombstones_upsert, params);
 }
 
 }  // namespace skua::writer

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "backfill/bootstrap/bootstrap_indexes.sql.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "store/change_log.hpp"
@@ -42,9 +43,6 @@ constexpr std::chrono::milliseconds kBuildPause{1'000};
 
 const std::string kName = "skua indexes";
 
-const Statement kMissing{"bootstrap_missing", "SELECT count(*) FROM skua.dropped_indexes"};
-const Statement kCancelBackend{"bootstrap_cancel", "SELECT pg_cancel_backend($1)"};
-
 // An index of a constraint cannot be dropped separately, and a unique index guarantees uniqueness.
 const Statement kRecord{"bootstrap_record",
                         "INSERT INTO skua.dropped_indexes (name, relation, definition) "
@@ -52,17 +50,6 @@ const Statement kRecord{"bootstrap_record",
                         "pg_get_indexdef(i.indexrelid) FROM pg_index AS i WHERE NOT i.indisunique "
                         "AND i.indrelid IN (SELECT t.oid " +
                             kRecordTables + ") RETURNING name"};
-
-const Statement kNextIndex{"bootstrap_next",
-                           "SELECT name, definition FROM skua.dropped_indexes "
-                           "ORDER BY pg_relation_size(to_regclass(relation)) DESC NULLS LAST, name "
-                           "LIMIT 1 FOR UPDATE SKIP LOCKED"};
-
-const Statement kFound{"bootstrap_found",
-                       "SELECT i.indisvalid FROM pg_index AS i "
-                       "WHERE i.indexrelid = to_regclass($1)"};
-
-const Statement kForget{"bootstrap_forget", "DELETE FROM skua.dropped_indexes WHERE name = $1"};
 
 void refuse_filled_tables(Session& session) {
   const Rows tables = session.run("SELECT t.oid::regclass " + kRecordTables + " ORDER BY 1");
@@ -79,19 +66,19 @@ void refuse_filled_tables(Session& session) {
 /// One transaction includes the row that requests it, so that neither can exist without the other.
 std::optional<std::string> build_next(Session& session) {
   Transaction transaction(session);
-  const Rows next = session.execute(kNextIndex, {});
+  const Rows next = session.execute(sql::bootstrap_next, {});
   if (next.empty()) return std::nullopt;
   const std::string name(next.text(0, 0));
   Params params;
   params.text(name);
   // An administrator may have built it, or may have cancelled CREATE INDEX CONCURRENTLY.
-  const Rows found = session.execute(kFound, params);
+  const Rows found = session.execute(sql::bootstrap_found, params);
   const bool is_there = !found.empty() && found.boolean(0, 0);
   if (!found.empty() && !is_there) session.run("DROP INDEX " + name);
   if (!is_there) session.run(std::string(next.text(0, 1)));
   // The last index ends the bootstrap. Of several transactions one finds none missing.
   store::lock_change_log_mode(session);
-  session.execute(kForget, params);
+  session.execute(sql::bootstrap_forget, params);
   store::end_bootstrap_in_log(session);
   crash_point("before_index_commit");
   transaction.commit();
@@ -227,7 +214,7 @@ class Builders {
       for (const int backend : backends_) {
         Params params;
         params.int4(backend);
-        session.execute(kCancelBackend, params);
+        session.execute(sql::bootstrap_cancel, params);
       }
     } catch (const store::SqlError& error) {
       logger("backfill")->debug("builds cannot be cancelled: {}", error.what());
@@ -254,7 +241,7 @@ bool bootstrap_is_open(Session& session) {
 }
 
 std::size_t missing_indexes(Session& session) {
-  return static_cast<std::size_t>(session.execute(kMissing, {}).int8(0, 0));
+  return static_cast<std::size_t>(session.execute(sql::bootstrap_missing, {}).int8(0, 0));
 }
 
 std::size_t begin_bootstrap(Session& session) {

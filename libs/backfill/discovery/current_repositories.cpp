@@ -2,37 +2,29 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "backfill/discovery/current_repositories.sql.hpp"
 #include "base/seeded_hash.hpp"
 
 namespace skua::backfill {
-namespace {
-
-const store::Statement kCurrent{"repositories_current",
-                                "SELECT r.did FROM unnest($1::text[], $2::int8[]) "
-                                "AS u(did, listed) JOIN skua.repositories AS r ON r.did = u.did "
-                                "WHERE r.state = 'complete' AND r.rev >= u.listed"};
-
-}  // namespace
 
 std::size_t leave_out_current(store::Session& session, std::vector<NewJob>& jobs) {
-  store::Array dids(store::Array::Type::text);
-  store::Array listed(store::Array::Type::int8);
-  bool any = false;
+  std::vector<const NewJob*> listed;
   for (const NewJob& job : jobs) {
-    if (!job.listed) continue;
-    dids.text(job.did);
-    listed.int8(static_cast<std::int64_t>(job.listed->value));
-    any = true;
+    if (job.listed) listed.push_back(&job);
   }
-  if (!any) return 0;
-  store::Params params;
-  params.array(dids).array(listed);
-  const store::Rows rows = session.execute(kCurrent, params);
+  if (listed.empty()) return 0;
+  const auto of = [](auto member) { return [member](const NewJob* job) { return job->*member; }; };
   boost::unordered_flat_set<std::string, SeededHash> current;
-  for (std::size_t i = 0; i < rows.size(); ++i) current.emplace(rows.text(i, 0));
+  for (std::string& did : session.query<std::string>(sql::repositories_current,
+                                                     store::column(listed, of(&NewJob::did)),
+                                                     store::column(listed, of(&NewJob::listed)))) {
+    current.insert(std::move(did));
+  }
   return std::erase_if(jobs, [&](const NewJob& job) { return current.contains(job.did); });
 }
 

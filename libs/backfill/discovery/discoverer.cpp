@@ -11,6 +11,7 @@
 #include "store/outage.hpp"
 
 namespace skua::backfill {
+
 namespace {
 
 using transport::HostOrigin;

@@ -16,6 +16,7 @@
 #include "transport/endpoint.hpp"
 
 namespace skua::backfill {
+
 namespace {
 
 using impl::ListEntry;

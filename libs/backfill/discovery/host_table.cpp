@@ -1,104 +1,33 @@
 #include "backfill/discovery/host_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
-#include "store/first_column.hpp"
+#include "backfill/discovery/host_table.sql.hpp"
 
 namespace skua::backfill {
+
 namespace {
 
-using store::Array;
-using store::Params;
+using store::column;
 using store::Session;
-using store::Statement;
 
-const Statement kInsertHosts{
-    "backfill_hosts_insert",
-    "INSERT INTO skua.backfill_hosts (host, what, is_operator_specified, announced, next_attempt, "
-    "updated_at, "
-    "begun_at) SELECT u.host, u.what, u.is_operator_specified, u.announced, $3::timestamptz, "
-    "$3::timestamptz, "
-    "$3::timestamptz "
-    "FROM unnest($1::text[], $2::text[], $4::boolean[], $5::int8[]) "
-    "AS u(host, what, is_operator_specified, announced) ORDER BY u.host, u.what "
-    "ON CONFLICT (host, what) DO NOTHING"};
-
-/// Updates the lists that exist, sorted as for the insert.
-Statement update_asked(const char* name, const std::string& where, const std::string& set) {
-  return {name,
-          "WITH asked AS MATERIALIZED (SELECT h.host, h.what "
-          "FROM unnest($1::text[], $2::text[]) AS u(host, what) "
-          "JOIN skua.backfill_hosts AS h ON h.host = u.host AND h.what = u.what WHERE " +
-              where +
-              " ORDER BY h.host, h.what FOR UPDATE OF h) "
-              "UPDATE skua.backfill_hosts AS h SET next_attempt = $3::timestamptz, attempts = 0, " +
-              set + " FROM asked WHERE h.host = asked.host AND h.what = asked.what"};
-}
-
-const std::string kFromTheBeginning =
-    "state = 'none', cursor = NULL, listed = 0, error = NULL, lease_owner = NULL, "
-    "begun_at = $3::timestamptz";
-const Statement kAnew = update_asked(
-    "backfill_hosts_anew", "h.state IN ('listed', 'failed', 'cancelled')", kFromTheBeginning);
-const Statement kAnewIfOlder = update_asked(
-    "backfill_hosts_anew_if_older",
-    "h.state IN ('listed', 'failed') AND h.begun_at < $4::timestamptz", kFromTheBeginning);
-const Statement kHurryHosts = update_asked(
-    "backfill_hosts_hurry",
-    "h.state IN ('none', 'listing') AND h.lease_owner IS NULL AND h.next_attempt > $3::timestamptz",
-    "error = NULL");
-
-const Statement kOperatorSpecified{
-    "backfill_hosts_set_operator_specified",
-    "UPDATE skua.backfill_hosts AS h SET is_operator_specified = true "
-    "FROM unnest($1::text[], $2::text[]) AS u(host, what) "
-    "WHERE h.host = u.host AND h.what = u.what AND NOT h.is_operator_specified"};
-
-const Statement kAnnounced{
-    "backfill_hosts_announced",
-    "WITH said AS MATERIALIZED (SELECT h.host, h.what, u.announced "
-    "FROM unnest($1::text[], $2::text[], $3::int8[]) AS u(host, what, announced) "
-    "JOIN skua.backfill_hosts AS h ON h.host = u.host AND h.what = u.what "
-    "WHERE u.announced IS DISTINCT FROM h.announced AND u.announced IS NOT NULL "
-    "ORDER BY h.host, h.what FOR UPDATE OF h) "
-    "UPDATE skua.backfill_hosts AS h SET announced = said.announced "
-    "FROM said WHERE h.host = said.host AND h.what = said.what"};
-
-const Statement kOperatorHosts{
-    "backfill_hosts_operator_specified",
-    "SELECT DISTINCT host FROM skua.backfill_hosts WHERE is_operator_specified "
-    "ORDER BY host"};
-
-/// Adds lists that are new, and stores the announced numbers of all. `asked`: hosts, what, now.
-/// Returns the number of new lists.
-std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Params& asked,
-                          Timestamp now) {
-  Array hosts(Array::Type::text);
-  Array whats(Array::Type::text);
-  Array is_operator_specified(Array::Type::boolean);
-  Array announced(Array::Type::int8);
-  Array operator_hosts(Array::Type::text);
-  Array operator_whats(Array::Type::text);
-  for (const HostList& list : lists) {
-    hosts.text(list.host);
-    whats.text(list.what);
-    is_operator_specified.boolean(list.is_operator_specified);
-    list.announced ? announced.int8(*list.announced) : announced.null();
-    if (!list.is_operator_specified) continue;
-    operator_hosts.text(list.host);
-    operator_whats.text(list.what);
-  }
-  asked.array(hosts).array(whats).timestamp(now);
-  Params insert = asked;
-  insert.array(is_operator_specified).array(announced);
-  const std::size_t begun = session.execute(kInsertHosts, insert).affected();
-  Params said;
-  said.array(hosts).array(whats).array(announced);
-  session.execute(kAnnounced, said);
-  Params named;
-  named.array(operator_hosts).array(operator_whats);
-  session.execute(kOperatorSpecified, named);
+/// Adds lists that are new, and stores the announced numbers of all. Returns the number of new
+/// lists.
+std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Timestamp now) {
+  const store::Array hosts = column(lists, &HostList::host);
+  const store::Array whats = column(lists, &HostList::what);
+  const store::Array announced = column(lists, &HostList::announced);
+  const std::size_t begun = session
+                                .execute(sql::backfill_hosts_insert, hosts, whats, now,
+                                         column(lists, &HostList::is_operator_specified), announced)
+                                .affected();
+  session.execute(sql::backfill_hosts_announced, hosts, whats, announced);
+  std::vector<HostList> of_operator;
+  std::ranges::copy_if(lists, std::back_inserter(of_operator), &HostList::is_operator_specified);
+  session.execute(sql::backfill_hosts_set_operator_specified, column(of_operator, &HostList::host),
+                  column(of_operator, &HostList::what));
   return begun;
 }
 
@@ -121,26 +50,28 @@ std::int64_t most_entries(const HostList& list) {
 
 std::size_t add_lists(Session& session, std::span<const HostList> lists, Again again,
                       Timestamp now) {
-  Params asked;
-  std::size_t begun = add_new_lists(session, lists, asked, now);
+  std::size_t begun = add_new_lists(session, lists, now);
   if (again == Again::Yes && begun < lists.size()) {
-    begun += session.execute(kAnew, asked).affected();
-    session.execute(kHurryHosts, asked);
+    const store::Array hosts = column(lists, &HostList::host);
+    const store::Array whats = column(lists, &HostList::what);
+    begun += session.execute(sql::backfill_hosts_anew, hosts, whats, now).affected();
+    session.execute(sql::backfill_hosts_hurry, hosts, whats, now);
   }
   return begun;
 }
 
 std::size_t add_named_lists(Session& session, std::span<const HostList> lists,
                             Timestamp named_since, Timestamp now) {
-  Params asked;
-  const std::size_t begun = add_new_lists(session, lists, asked, now);
+  const std::size_t begun = add_new_lists(session, lists, now);
   if (begun == lists.size()) return begun;
-  asked.timestamp(named_since);
-  return begun + session.execute(kAnewIfOlder, asked).affected();
+  return begun + session
+                     .execute(sql::backfill_hosts_anew_if_older, column(lists, &HostList::host),
+                              column(lists, &HostList::what), now, named_since)
+                     .affected();
 }
 
 std::vector<std::string> operator_hosts(Session& session) {
-  return store::first_column(session.execute(kOperatorHosts, {}));
+  return session.query<std::string>(sql::backfill_hosts_operator_specified);
 }
 
 }  // namespace skua::backfill

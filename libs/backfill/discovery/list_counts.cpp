@@ -3,31 +3,31 @@
 #include <chrono>
 #include <string_view>
 
+#include "backfill/discovery/list_counts.sql.hpp"
+
 namespace skua::backfill {
+
 namespace {
 
-using store::Params;
-using store::Rows;
 using store::Session;
-using store::Statement;
 
-const Statement kCounts{"backfill_hosts_counts",
-                        "SELECT what, CASE WHEN state = 'listing' AND lease_owner IS NULL THEN "
-                        "'none' ELSE state END AS shown, count(*), sum(listed)::int8 "
-                        "FROM skua.backfill_hosts WHERE starts_with(what, 'audit:') = $1::boolean "
-                        "GROUP BY what, shown"};
+/// A row of backfill_hosts_counts.
+struct CountedLists {
+  std::string what;
+  std::string state;
+  std::int64_t lists;
+  std::int64_t listed;
+};
 
-const Statement kListErrors{
-    "backfill_hosts_errors",
-    "SELECT host, what, is_operator_specified, state, error, (extract(epoch FROM next_attempt) * "
-    "1000000)::int8 FROM skua.backfill_hosts WHERE error IS NOT NULL AND state <> 'cancelled' "
-    "AND starts_with(what, 'audit:') = $2::boolean "
-    "ORDER BY updated_at DESC, host, what LIMIT $1::int8"};
-
-const Statement kAbandonedSince{"backfill_hosts_abandoned_since",
-                                "SELECT count(*) FROM skua.backfill_hosts WHERE state = 'failed' "
-                                "AND updated_at >= $1::timestamptz "
-                                "AND NOT starts_with(what, 'audit:')"};
+/// A row of backfill_hosts_errors.
+struct ListErrorRow {
+  std::string host;
+  std::string what;
+  bool is_operator_specified;
+  std::string state;
+  std::string reason;
+  Timestamp next_attempt;
+};
 
 ListState list_state(std::string_view text) {
   if (text == "listing") return ListState::Listing;
@@ -39,38 +39,30 @@ ListState list_state(std::string_view text) {
 }  // namespace
 
 std::map<std::string, ListCounts> list_counts(Session& session, ListPurpose purpose) {
-  Params params;
-  params.boolean(purpose == ListPurpose::Audit);
-  const Rows rows = session.execute(kCounts, params);
   std::map<std::string, ListCounts> counts;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    ListCounts& kind = counts[std::string(rows.text(i, 0))];
-    kind.lists[list_state(rows.text(i, 1))] = rows.int8(i, 2);
-    kind.listed += rows.int8(i, 3);
+  for (const CountedLists& row :
+       session.query<CountedLists>(sql::backfill_hosts_counts, purpose == ListPurpose::Audit)) {
+    ListCounts& kind = counts[row.what];
+    kind.lists[list_state(row.state)] = row.lists;
+    kind.listed += row.listed;
   }
   return counts;
 }
 
 std::vector<ListError> list_errors(Session& session, std::size_t limit, ListPurpose purpose) {
-  Params params;
-  params.int8(static_cast<std::int64_t>(limit)).boolean(purpose == ListPurpose::Audit);
-  const Rows rows = session.execute(kListErrors, params);
   std::vector<ListError> errors;
-  errors.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    errors.push_back(
-        {{std::string(rows.text(i, 0)), std::string(rows.text(i, 1)), rows.boolean(i, 2)},
-         list_state(rows.text(i, 3)),
-         std::string(rows.text(i, 4)),
-         Timestamp(std::chrono::microseconds(rows.int8(i, 5)))});
+  for (ListErrorRow& row : session.query<ListErrorRow>(sql::backfill_hosts_errors, limit,
+                                                       purpose == ListPurpose::Audit)) {
+    errors.push_back({{std::move(row.host), std::move(row.what), row.is_operator_specified},
+                      list_state(row.state),
+                      std::move(row.reason),
+                      row.next_attempt});
   }
   return errors;
 }
 
 std::int64_t lists_abandoned_since(Session& session, Timestamp since) {
-  Params params;
-  params.timestamp(since);
-  return session.execute(kAbandonedSince, params).int8(0, 0);
+  return session.query_one<std::int64_t>(sql::backfill_hosts_abandoned_since, since);
 }
 
 }  // namespace skua::backfill

@@ -5,6 +5,7 @@
 #include "backfill/errc.hpp"
 
 namespace skua::backfill {
+
 namespace {
 
 constexpr std::size_t kMaxPageBytes = 8 * 1024 * 1024;

@@ -14,6 +14,7 @@
 // How a Discoverer stores the pages that it has read.
 
 namespace skua::backfill {
+
 namespace {
 
 /// Accounts on a host's own list live on this host. A list of the accounts that use a collection

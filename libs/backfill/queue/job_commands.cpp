@@ -6,13 +6,13 @@
 #include <span>
 #include <utility>
 
+#include "backfill/queue/job_commands.sql.hpp"
+#include "backfill/queue/job_counts.sql.hpp"
+
 namespace skua::backfill {
 namespace {
 
-using store::Array;
-using store::Params;
 using store::Session;
-using store::Statement;
 
 constexpr std::array<std::pair<JobState, std::string_view>, 6> kNames{{
     {JobState::Queued, "queued"},
@@ -23,99 +23,65 @@ constexpr std::array<std::pair<JobState, std::string_view>, 6> kNames{{
     {JobState::Cancelled, "cancelled"},
 }};
 
-/// A command changes some of the table at a time: `named` jobs, or those of a `piece` of its
-/// blocks.
+/// The two statements of a command: for the jobs of named accounts, or those of a piece of the
+/// table's blocks.
 struct Command {
-  Statement named;
-  Statement piece;
+  const store::Statement& named;
+  const store::Statement& piece;
 };
 
-/// $1: states, $2: host or null, $3: now; then DIDs, or the first block and the one behind the
-/// last.
-Command command(const std::string& name, const std::string& where, const std::string& set) {
-  const auto update = [&](const std::string& which) {
-    return "WITH hit AS MATERIALIZED (SELECT j.did FROM skua.backfill_jobs AS j WHERE " + which +
-           " AND j.state = ANY ($1::text[]) AND ($2::text IS NULL OR j.host = $2::text) AND " +
-           where +
-           " ORDER BY j.did FOR UPDATE) "
-           "UPDATE skua.backfill_jobs AS j SET lease_until = NULL, lease_owner = NULL, " +
-           set + " FROM hit WHERE j.did = hit.did";
-  };
-  return {{name + "_named", update("j.did = ANY ($4::text[])")},
-          {name + "_piece", update("j.ctid >= format('(%s,0)', $4::int8)::tid "
-                                   "AND j.ctid < format('(%s,0)', $5::int8)::tid")}};
-}
-
-const Command kRetry =
-    command("backfill_jobs_retry",
-            "j.state <> 'running' AND (j.state <> 'queued' OR j.next_attempt > $3::timestamptz)",
-            "state = 'queued', attempts = 0, lost = 0, retries = 0, error = NULL, "
-            "next_attempt = $3::timestamptz");
-const Command kCancelJobs = command("backfill_jobs_cancel", "j.state <> 'cancelled'",
-                                    "state = 'cancelled', finished_at = $3::timestamptz");
-
-const Statement kJobBlocks{"backfill_jobs_blocks",
-                           "SELECT pg_relation_size('skua.backfill_jobs') / "
-                           "current_setting('block_size')::int8"};
-
-const Statement kRead{
-    "backfill_jobs_read",
-    "SELECT did, state, error, lease_owner, host, rev, coalesce(records, 0), attempts, "
-    "(extract(epoch FROM next_attempt) * 1000000)::int8, "
-    "(extract(epoch FROM finished_at) * 1000000)::int8 "
-    "FROM skua.backfill_jobs WHERE did = ANY ($1::text[]) ORDER BY did COLLATE \"C\""};
-
-Timestamp instant(const store::Rows& rows, std::size_t row, std::size_t column) {
-  return Timestamp(std::chrono::microseconds(rows.int8(row, column)));
-}
-
-Params params_of(const JobFilter& filter, std::span<const JobState> states, Timestamp now) {
-  Array names(Array::Type::text);
-  for (const JobState state : states) names.text(to_string(state));
-  Params params;
-  params.array(names);
-  filter.host ? params.text(*filter.host) : params.null();
-  params.timestamp(now);
-  return params;
+store::Array names_of(std::span<const JobState> states) {
+  return store::column(states, [](JobState state) { return to_string(state); });
 }
 
 /// Some thousand jobs a step, so that none holds many locks, or holds them for long.
-std::size_t change_named(Session& session, const Statement& statement, const Params& common,
-                         const JobFilter& filter) {
+std::size_t change_named(Session& session, const store::Statement& statement,
+                         const JobFilter& filter, const store::Array& states, Timestamp now) {
   constexpr std::size_t kAtOnce = 10'000;
+  const std::span<const std::string> dids = filter.dids;
   std::size_t changed = 0;
-  for (std::size_t begin = 0; begin < filter.dids.size(); begin += kAtOnce) {
-    const std::size_t end = std::min(begin + kAtOnce, filter.dids.size());
-    Array dids(Array::Type::text);
-    for (std::size_t i = begin; i < end; ++i) dids.text(filter.dids[i]);
-    Params params = common;
-    params.array(dids);
-    changed += session.execute(statement, params).affected();
+  for (std::size_t begin = 0; begin < dids.size(); begin += kAtOnce) {
+    const auto some = dids.subspan(begin, std::min(kAtOnce, dids.size() - begin));
+    changed += session.execute(statement, states, filter.host, now, some).affected();
   }
   return changed;
 }
 
 /// By place: no index serves every filter, and one pass over the table is as fast as a disk reads.
-/// What a step changes moves to free places, and is met again unharmed, because it fits no more.
-std::size_t change_pieces(Session& session, const Statement& statement, const Params& common) {
+/// A row that a step changes moves to a free place. A later step leaves it as it is, because its
+/// state is another one.
+std::size_t change_pieces(Session& session, const store::Statement& statement,
+                          const JobFilter& filter, const store::Array& states, Timestamp now) {
   constexpr std::int64_t kBlocksAtOnce = 500;
-  const std::int64_t blocks = session.execute(kJobBlocks, {}).int8(0, 0);
+  const auto blocks = session.query_one<std::int64_t>(sql::backfill_jobs_blocks);
   std::size_t changed = 0;
   for (std::int64_t block = 0; block < blocks; block += kBlocksAtOnce) {
-    Params params = common;
-    params.int8(block).int8(block + kBlocksAtOnce);
-    changed += session.execute(statement, params).affected();
+    changed += session.execute(statement, states, filter.host, now, block, block + kBlocksAtOnce)
+                   .affected();
   }
   return changed;
 }
 
 std::size_t change(Session& session, const Command& command, const JobFilter& filter,
-                   std::vector<JobState> states, Timestamp now) {
-  if (!filter.states.empty()) states = filter.states;
-  const Params common = params_of(filter, states, now);
-  return filter.dids.empty() ? change_pieces(session, command.piece, common)
-                             : change_named(session, command.named, common, filter);
+                   const std::vector<JobState>& meant, Timestamp now) {
+  const store::Array states = names_of(filter.states.empty() ? meant : filter.states);
+  return filter.dids.empty() ? change_pieces(session, command.piece, filter, states, now)
+                             : change_named(session, command.named, filter, states, now);
 }
+
+/// A row of backfill_jobs_read.
+struct StoredJob {
+  std::string did;
+  std::string state;
+  std::optional<std::string> error;
+  std::optional<std::string> lease_owner;
+  std::optional<std::string> host;
+  std::optional<atproto::Tid> rev;
+  std::int64_t records;
+  std::int32_t attempts;
+  Timestamp next_attempt;
+  std::optional<Timestamp> finished_at;
+};
 
 }  // namespace
 
@@ -136,33 +102,28 @@ std::optional<JobState> job_state(std::string_view text) {
 std::size_t retry_jobs(Session& session, const JobFilter& filter, Timestamp now) {
   std::vector<JobState> states{JobState::Queued, JobState::Unavailable, JobState::Failed};
   if (!filter.dids.empty()) states.insert(states.end(), {JobState::Done, JobState::Cancelled});
-  return change(session, kRetry, filter, std::move(states), now);
+  return change(session, {sql::backfill_jobs_retry_named, sql::backfill_jobs_retry_piece}, filter,
+                states, now);
 }
 
 std::size_t cancel_jobs(Session& session, const JobFilter& filter, Timestamp now) {
-  return change(session, kCancelJobs, filter, {JobState::Queued, JobState::Running}, now);
+  return change(session, {sql::backfill_jobs_cancel_named, sql::backfill_jobs_cancel_piece}, filter,
+                {JobState::Queued, JobState::Running}, now);
 }
 
 std::vector<JobRow> read_jobs(Session& session, std::span<const std::string> dids) {
-  Array array(Array::Type::text);
-  for (const std::string& did : dids) array.text(did);
-  Params params;
-  params.array(array);
-  const store::Rows rows = session.execute(kRead, params);
   std::vector<JobRow> jobs;
-  jobs.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    JobRow& job = jobs.emplace_back();
-    job.did = rows.text(i, 0);
-    job.state = job_state(rows.text(i, 1)).value();
-    job.error = rows.text_or_null(i, 2);
-    job.lease_owner = rows.text_or_null(i, 3);
-    job.host = rows.text_or_null(i, 4);
-    if (!rows.is_null(i, 5)) job.rev = atproto::Tid{static_cast<std::uint64_t>(rows.int8(i, 5))};
-    job.records = rows.int8(i, 6);
-    job.attempts = rows.int4(i, 7);
-    job.next_attempt = instant(rows, i, 8);
-    if (!rows.is_null(i, 9)) job.finished_at = instant(rows, i, 9);
+  for (StoredJob& stored : session.query<StoredJob>(sql::backfill_jobs_read, dids)) {
+    jobs.push_back({.did = std::move(stored.did),
+                    .state = job_state(stored.state).value(),
+                    .error = std::move(stored.error),
+                    .lease_owner = std::move(stored.lease_owner),
+                    .host = std::move(stored.host),
+                    .rev = stored.rev,
+                    .records = stored.records,
+                    .attempts = stored.attempts,
+                    .next_attempt = stored.next_attempt,
+                    .finished_at = stored.finished_at});
   }
   return jobs;
 }

@@ -6,63 +6,53 @@
 #include <fmt/format.h>
 
 #include "backfill/queue/due_jobs.hpp"
+#include "backfill/queue/job_counts.sql.hpp"
 
 namespace skua::backfill {
 namespace {
 
-using store::Params;
-using store::Rows;
 using store::Session;
-using store::Statement;
 
 // Beyond this many a state is projected, as the others are.
 constexpr std::int64_t kCountedOneByOne = 100'000;
-
-const Statement kFew{
-    "backfill_jobs_few",
-    "SELECT s.state, (SELECT count(*) FROM (SELECT FROM skua.backfill_jobs AS j "
-    "WHERE j.state = s.state AND j.error IS NOT NULL LIMIT $1::int8) AS few) "
-    "FROM (VALUES ('unavailable'), ('failed')) AS s(state) "
-    "UNION ALL SELECT 'running', (SELECT count(*) FROM (SELECT FROM skua.backfill_jobs "
-    "WHERE state = 'running' LIMIT $1::int8) AS few)"};
-
-const Statement kErrors{
-    "backfill_jobs_errors",
-    "SELECT s.state, last.error, count(*), "
-    "(extract(epoch FROM max(last.finished_at)) * 1000000)::int8 "
-    "FROM (VALUES ('queued'), ('running'), ('unavailable'), ('failed'), ('cancelled')) AS s(state) "
-    "CROSS JOIN LATERAL (SELECT j.error, j.finished_at FROM skua.backfill_jobs AS j "
-    "WHERE j.state = s.state AND j.error IS NOT NULL AND j.finished_at IS NOT NULL "
-    "ORDER BY j.finished_at DESC LIMIT 1000) AS last "
-    "GROUP BY s.state, last.error ORDER BY count(*) DESC, max(last.finished_at) DESC, last.error "
-    "LIMIT 50"};
-
-const Statement kCountBlocks{"backfill_counts_blocks",
-                             "SELECT pg_relation_size('skua.backfill_jobs') / "
-                             "current_setting('block_size')::int8"};
-
-const Statement kEndedSince{
-    "backfill_jobs_ended_since",
-    "SELECT count(*) FROM skua.backfill_jobs WHERE state = $1 AND error IS NOT NULL "
-    "AND finished_at >= $2::timestamptz"};
 
 std::int64_t projected(std::int64_t counted, double percent) {
   return std::llround(static_cast<double>(counted) * 100.0 / percent);
 }
 
+struct SampledJobs {
+  std::string state;
+  std::optional<std::string> host;
+  std::int64_t jobs;
+};
+
+/// A row of backfill_jobs_few.
+struct FewJobs {
+  std::string state;
+  std::int64_t jobs;
+};
+
+/// A row of backfill_jobs_errors.
+struct RecentError {
+  std::string state;
+  std::string reason;
+  std::int64_t jobs;
+  Timestamp last;
+};
+
 void count_sampled(Session& session, JobCounts& counts, std::size_t hosts, double percent) {
-  // One pass: each (state, host) of the sample.
-  const Rows rows = session.run(
+  // One pass: each (state, host) of the sample. The percentage cannot be a parameter.
+  const auto sample = store::rows_of<SampledJobs>(session.run(
       fmt::format("SELECT state, host, count(*) FROM skua.backfill_jobs TABLESAMPLE SYSTEM ({}) "
                   "GROUP BY state, host",
-                  percent));
+                  percent)));
   std::map<std::string, HostCounts, std::less<>> by_host;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const JobState state = job_state(rows.text(i, 0)).value();
-    const std::int64_t jobs = projected(rows.int8(i, 2), percent);
+  for (const SampledJobs& sampled : sample) {
+    const JobState state = job_state(sampled.state).value();
+    const std::int64_t jobs = projected(sampled.jobs, percent);
     counts.by_state[state] += jobs;
-    if (rows.is_null(i, 1)) continue;
-    HostCounts& host = by_host[std::string(rows.text(i, 1))];
+    if (!sampled.host) continue;
+    HostCounts& host = by_host[*sampled.host];
     switch (state) {
       case JobState::Queued:
         host.queued += jobs;
@@ -97,36 +87,28 @@ void count_sampled(Session& session, JobCounts& counts, std::size_t hosts, doubl
 
 JobCounts job_counts(Session& session, std::size_t hosts, std::int64_t sampled_blocks) {
   JobCounts counts;
-  const std::int64_t blocks = session.execute(kCountBlocks, {}).int8(0, 0);
+  const std::int64_t blocks = session.query_one<std::int64_t>(sql::backfill_jobs_blocks);
   counts.exact = blocks <= sampled_blocks;
   const double percent =
       counts.exact ? 100.0
                    : 100.0 * static_cast<double>(sampled_blocks) / static_cast<double>(blocks);
   count_sampled(session, counts, hosts, percent);
 
-  Params limit;
-  limit.int8(kCountedOneByOne);
-  const Rows few = session.execute(kFew, limit);
-  for (std::size_t i = 0; i < few.size(); ++i) {
-    const std::int64_t jobs = few.int8(i, 1);
-    if (jobs < kCountedOneByOne) counts.by_state[job_state(few.text(i, 0)).value()] = jobs;
+  for (const FewJobs& few : session.query<FewJobs>(sql::backfill_jobs_few, kCountedOneByOne)) {
+    if (few.jobs < kCountedOneByOne) counts.by_state[job_state(few.state).value()] = few.jobs;
   }
   std::erase_if(counts.by_state, [](const auto& state) { return state.second == 0; });
 
   counts.next_due = next_due(session);
-  const Rows errors = session.execute(kErrors, {});
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    counts.errors.push_back({job_state(errors.text(i, 0)).value(), std::string(errors.text(i, 1)),
-                             errors.int8(i, 2),
-                             Timestamp(std::chrono::microseconds(errors.int8(i, 3)))});
+  for (RecentError& error : session.query<RecentError>(sql::backfill_jobs_errors)) {
+    counts.errors.push_back(
+        {job_state(error.state).value(), std::move(error.reason), error.jobs, error.last});
   }
   return counts;
 }
 
 std::int64_t jobs_ended_since(Session& session, JobState state, Timestamp since) {
-  Params params;
-  params.text(to_string(state)).timestamp(since);
-  return session.execute(kEndedSince, params).int8(0, 0);
+  return session.query_one<std::int64_t>(sql::backfill_jobs_ended_since, to_string(state), since);
 }
 
 }  // namespace skua::backfill

@@ -8,6 +8,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "backfill/queue/job_results.hpp"
+#include "backfill/repository/finish.sql.hpp"
 #include "base/crash_point.hpp"
 #include "event/resolved_event.hpp"
 #include "records/record.hpp"
@@ -32,26 +33,6 @@ constexpr std::size_t kPage = 5'000;
 /// How long a large repository may take from its floor to its end before a resync is due.
 constexpr std::chrono::minutes kPatience{30};
 
-const store::Statement kFloors{"finish_floors",
-                               "SELECT id, floor_rev FROM bsky.actors "
-                               "WHERE id = ANY($1::int4[]) AND floor_rev > 0"};
-const store::Statement kRaise{"finish_raise",
-                              "UPDATE bsky.actors AS a SET floor_rev = f.rev "
-                              "FROM unnest($1::int4[], $2::int8[]) AS f(id, rev) "
-                              "WHERE a.id = f.id AND a.floor_rev < f.rev"};
-// A host that gives out the repository says that the account is active.
-const store::Statement kActive{
-    "finish_active",
-    "WITH returned AS (UPDATE bsky.actors AS a SET active = true, status = NULL, "
-    "status_time = g.time FROM unnest($1::int4[], $2::timestamptz[]) AS g(id, time) "
-    "WHERE a.id = g.id AND NOT a.active AND a.status_time < g.time RETURNING a.id, a.did), "
-    "repositories AS (UPDATE skua.repositories AS r SET active = true FROM returned "
-    "WHERE r.did = returned.did AND NOT r.active) "
-    "SELECT id FROM returned"};
-const store::Statement kDeleted{"finish_deleted",
-                                "SELECT did FROM bsky.actors "
-                                "WHERE id = ANY($1::int4[]) AND status = 'deleted'"};
-
 std::int64_t int8_of(atproto::Tid rev) {
   return static_cast<std::int64_t>(rev.value);
 }
@@ -71,7 +52,7 @@ void drop_stale(store::Session& session, Repositories& repositories, Finished& f
   for (const WrittenRepository* repository : repositories) ids.int4(repository->actor_id);
   store::Params params;
   params.array(ids);
-  const store::Rows rows = session.execute(kFloors, params);
+  const store::Rows rows = session.execute(sql::finish_floors, params);
   boost::unordered_flat_map<std::int32_t, std::int64_t> floors;
   for (std::size_t i = 0; i < rows.size(); ++i) floors.emplace(rows.int4(i, 0), rows.int8(i, 1));
   std::erase_if(repositories, [&](const WrittenRepository* repository) {
@@ -91,7 +72,7 @@ void raise_floors(store::Session& session, const Repositories& repositories) {
   }
   store::Params params;
   params.array(ids).array(revs);
-  session.execute(kRaise, params);
+  session.execute(sql::finish_raise, params);
 }
 
 /// Ends the jobs; those that were taken away go out of `repositories`.
@@ -119,13 +100,13 @@ void write_statuses(store::Session& session, const Repositories& repositories, T
   }
   store::Params active;
   active.array(ids).array(times);
-  const store::Rows changed = session.execute(kActive, active);
+  const store::Rows changed = session.execute(sql::finish_active, active);
   for (std::size_t i = 0; i < changed.size(); ++i) {
     effects.account_changed(changed.int4(i, 0), false);
   }
   store::Params asked;
   asked.array(ids);
-  std::vector<std::string> dids = store::first_column(session.execute(kDeleted, asked));
+  std::vector<std::string> dids = store::first_column(session.execute(sql::finish_deleted, asked));
   std::sort(dids.begin(), dids.end());
   std::vector<store::Gap> gaps;
   gaps.reserve(dids.size());

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "backfill/repository/resync_rows.sql.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/server_clock.hpp"
@@ -29,26 +30,14 @@ struct RecordTable {
   std::string collection;
 };
 
-const Statement kTables{
-    "resync_tables",
-    "SELECT format('bsky.%I', c.relname), EXISTS (SELECT FROM pg_attribute AS a WHERE "
-    "a.attrelid = c.oid AND a.attname = 'collection_id' AND NOT a.attisdropped) "
-    "FROM pg_class AS c WHERE c.relnamespace = 'bsky'::regnamespace AND c.relkind = 'r' "
-    "AND (SELECT count(*) FROM pg_attribute AS a WHERE a.attrelid = c.oid AND NOT a.attisdropped "
-    "AND a.attname IN ('actor_id', 'rkey', 'rev', 'cid')) = 4 ORDER BY 1"};
-
 std::vector<RecordTable> record_tables(Session& session) {
-  const Rows rows = session.execute(kTables, {});
+  const Rows rows = session.execute(sql::resync_tables, {});
   std::vector<RecordTable> tables;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     tables.push_back({std::string(rows.text(i, 0)), rows.boolean(i, 1) ? "t.collection_id" : "0"});
   }
   return tables;
 }
-
-const Statement kActor{"resync_actor",
-                       "SELECT a.id, a.floor_rev, r.rev FROM bsky.actors AS a "
-                       "LEFT JOIN skua.repositories AS r ON r.did = a.did WHERE a.did = $1"};
 
 /// $1: accounts, by number. Names what identifies a record across all tables.
 Statement rows_statement(const std::vector<RecordTable>& tables) {
@@ -63,15 +52,12 @@ Statement rows_statement(const std::vector<RecordTable>& tables) {
   return {"resync_rows", std::move(sql)};
 }
 
-const Statement kActors{"resync_actors",
-                        "SELECT id, did FROM bsky.actors WHERE did = ANY ($1::text[])"};
-
 Params actors_of(Session& session, std::span<const std::string> dids) {
   Array names(Array::Type::text);
   for (const std::string& did : dids) names.text(did);
   Params asked;
   asked.array(names);
-  const Rows rows = session.execute(kActors, asked);
+  const Rows rows = session.execute(sql::resync_actors, asked);
   Array ids(Array::Type::int4);
   for (std::size_t i = 0; i < rows.size(); ++i) ids.int4(rows.int4(i, 0));
   Params params;
@@ -117,7 +103,7 @@ std::size_t lower_some(Session& session, const Statement& statement, const Param
 std::size_t lower_newest_revs(Session& session, const std::string& did) {
   Params who;
   who.text(did);
-  const Rows actor = session.execute(kActor, who);
+  const Rows actor = session.execute(sql::resync_actor, who);
   if (actor.empty()) return 0;
   const std::vector<RecordTable> tables = record_tables(session);
   Array revs(Array::Type::int8);

@@ -4,29 +4,20 @@
 
 #include <fmt/format.h>
 
-#include "feed/consumers/lane_outcome_sql.hpp"
+#include "feed/consumers/batch_fold.sql.hpp"
 #include "feed/projections/projection_tables.hpp"
 
 namespace skua::feed {
 namespace {
 
-// After a failure the batch was halved: after a success it doubles again.
-const store::Statement kAdvance{
-    "consumers_advance",
-    std::string("UPDATE skua.consumer_lanes SET pos = $3::int8, epoch = epoch + 1, served_at = "
-                "now(), batch = CASE WHEN batch < 1000000 THEN batch * 2 END, ") +
-        kLaneSucceeded + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
-
 /// How far the work in the queues of the projection is.
 void note_waiting(store::Session& session, const Projection& projection, const Batch& batch) {
   if (projection.waiting_pos.empty()) return;
-  store::Params params;
-  params.int4(batch.consumer_id).int4(batch.lane);
   session.execute({fmt::format("fold_{}_waiting", batch.consumer_id),
                    fmt::format("UPDATE skua.consumer_lanes SET (waiting_pos, is_paced) = ({}) "
                                "WHERE consumer_id = $1::int4 AND lane = $2::int4",
                                sql_for(projection, batch.consumer_id, projection.waiting_pos))},
-                  params);
+                  batch.consumer_id, batch.lane);
 }
 
 }  // namespace
@@ -53,17 +44,14 @@ void drain_queues(store::Session& session, const Projection& projection, const B
   std::size_t number = 0;
   for (const std::string& sql : projection.drain) {
     session.execute({fmt::format("drain_{}_{}", batch.consumer_id, ++number),
-                     sql_for(projection, batch.consumer_id, sql)},
-                    {});
+                     sql_for(projection, batch.consumer_id, sql)});
   }
   note_waiting(session, projection, batch);
 }
 
 void advance_lane(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
                   std::int64_t position) {
-  store::Params params;
-  params.int4(consumer_id).int4(lane).int8(position);
-  session.execute(kAdvance, params);
+  session.execute(sql::consumers_advance, consumer_id, lane, position);
 }
 
 }  // namespace skua::feed

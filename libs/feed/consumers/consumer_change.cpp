@@ -6,29 +6,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "feed/consumers/consumer_change.sql.hpp"
 #include "feed/consumers/tuning.hpp"
 
 namespace skua::feed {
 namespace {
 
-// A build holds the row of its consumer, so that no second one begins. Commands take this lock
-// first, and wait for a moment.
-const store::Statement kLockConsumers{"consumers_lock",
-                                      "LOCK TABLE skua.consumers IN SHARE UPDATE EXCLUSIVE MODE"};
-const store::Statement kExists{"consumers_exists",
-                               "SELECT EXISTS (SELECT FROM skua.consumers WHERE name = $1::text "
-                               "AND role <> 'retired')"};
-
 bool exists(store::Session& session, const std::string& name) {
-  store::Params params;
-  params.text(name);
-  return session.execute(kExists, params).boolean(0, 0);
+  return session.query_one<bool>(sql::consumers_exists, name);
 }
 
 }  // namespace
 
 ConsumerChange::ConsumerChange(store::Session& session) : transaction_(session) {
-  session.execute(kLockConsumers, {});
+  session.execute(sql::consumers_lock);
 }
 
 void check_lanes(std::int16_t lanes) {

@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "feed/consumers/batch_fold.hpp"
+#include "feed/consumers/consumer_replays.sql.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/failed_work.hpp"
 #include "store/consumer_letters.hpp"
@@ -16,16 +17,6 @@ namespace {
 
 constexpr std::size_t kLettersOfRound = 100;
 
-const store::Statement kChange{
-    "consumers_change",
-    "SELECT c.kind, c.op, c.actor_id, c.collection_id, c.rkey, s.timeline FROM "
-    "skua.change_log_state AS s CROSS JOIN skua.changes_between($1::int8, $1::int8 + 1) AS c"};
-const store::Statement kLockLane{
-    "consumers_lock_lane",
-    "SELECT l.start, s.timeline, EXISTS (SELECT FROM skua.change_log AS b WHERE b.pos <= $3::int8) "
-    "FROM skua.change_log_state AS s CROSS JOIN skua.consumer_lanes AS l WHERE l.consumer_id = "
-    "$1::int4 AND l.lane = $2::int4 FOR UPDATE OF l"};
-
 const char* operation_text(std::int32_t operation) {
   constexpr const char* kTexts[] = {"create", "update", "delete"};
   return kTexts[operation - 1];
@@ -35,20 +26,35 @@ std::string lease_owner() {
   return store::process_name("skua consumers");
 }
 
+/// A row of consumers_lock_lane.
+struct LockedLane {
+  std::int64_t start;
+  std::int32_t timeline;
+  bool has_change;
+};
+
+/// A row of consumers_change.
+struct LoggedChange {
+  std::int32_t operation;
+  std::int32_t actor_id;
+  std::int32_t collection_id;
+  std::int64_t rkey;
+  std::int32_t timeline;
+};
+
 /// One letter, in one transaction.
 void replay(store::Session& session, const Projection& projection, const Consumer& consumer,
             const store::RequestedLetter& requested) {
   const store::ConsumerLetter& letter = requested.letter;
   store::Transaction transaction(session);
-  store::Params params;
-  params.int4(consumer.id).int4(letter.lane).int8(letter.position);
-  const store::Rows lane = session.execute(kLockLane, params);
-  if (lane.empty()) {
+  const auto lane = session.query_first<LockedLane>(sql::consumers_lock_lane, consumer.id,
+                                                    letter.lane, letter.position);
+  if (!lane) {
     store::release_replay(session, requested.id, lease_owner());
-  } else if (letter.position < lane.int8(0, 0)) {
+  } else if (letter.position < lane->start) {
     store::resolve_replay(session, requested.id, lease_owner(),
                           "the tables were built after this change");
-  } else if (letter.timeline != lane.int4(0, 1) || !lane.boolean(0, 2)) {
+  } else if (letter.timeline != lane->timeline || !lane->has_change) {
     store::fail_replay(
         session, requested.id, lease_owner(),
         fmt::format("the log does not have the change any more: rebuild {}", consumer.name), "");
@@ -71,18 +77,16 @@ std::optional<std::int64_t> write_skipped_change(store::Session& session,
                                                  const std::string& consumer, std::int32_t lane,
                                                  std::int64_t position, const std::string& error,
                                                  const std::string& sqlstate) {
-  store::Params params;
-  params.int8(position);
-  const store::Rows change = session.execute(kChange, params);
+  const auto change = session.query_one<LoggedChange>(sql::consumers_change, position);
   return store::write_consumer_letter(session,
                                       {.consumer = consumer,
                                        .lane = lane,
-                                       .timeline = change.int4(0, 5),
+                                       .timeline = change.timeline,
                                        .position = position,
-                                       .operation = operation_text(change.int4(0, 1)),
-                                       .actor_id = change.int4(0, 2),
-                                       .collection_id = change.int4(0, 3),
-                                       .rkey = change.int8(0, 4),
+                                       .operation = operation_text(change.operation),
+                                       .actor_id = change.actor_id,
+                                       .collection_id = change.collection_id,
+                                       .rkey = change.rkey,
                                        .payload = {},
                                        .error = error,
                                        .sqlstate = sqlstate},

@@ -8,7 +8,7 @@
 
 #include "base/log.hpp"
 #include "feed/consumers/consumer_replays.hpp"
-#include "feed/consumers/lane_outcome_sql.hpp"
+#include "feed/consumers/consumer_table.sql.hpp"
 #include "feed/consumers/publication.hpp"
 #include "feed/consumers/served_sessions.hpp"
 #include "feed/projections/projection.hpp"
@@ -17,102 +17,89 @@
 namespace skua::feed {
 namespace {
 
-using store::Statement;
+/// A row of consumers_list.
+struct ListedLane {
+  std::int32_t id;
+  std::string name;
+  std::string kind;
+  std::int32_t version;
+  std::string role;
+  std::string state;
+  bool paused;
+  std::string policy;
+  std::string profile;
+  std::string overrides;
+  std::string filter;
+  std::string url;
+  std::string consumer_error;
+  bool is_served;
+  bool waits_for_bootstrap;
+  std::chrono::milliseconds age;
+  // The rest is null if the consumer has no lane.
+  std::optional<std::int64_t> behind;
+  std::optional<std::chrono::milliseconds> lag;
+  std::optional<std::int16_t> lane;
+  std::optional<std::int64_t> pos;
+  std::optional<std::int64_t> done_pos;
+  std::optional<std::int32_t> attempts;
+  std::string error;
+  std::optional<bool> is_blocked;
+  std::int64_t waiting_accounts;
+  std::optional<std::chrono::milliseconds> retry_in;
+  std::optional<Timestamp> failing_since;
+  std::optional<std::chrono::milliseconds> failing_for;
+  std::optional<std::int32_t> failures;
+  std::string cause;
+  bool is_leased;
+  bool is_abandoned;
+};
 
-const Statement kInsert{
-    "consumers_insert",
-    "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
-    "overrides) SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', "
-    "$4::text, $5::text, $6::text::jsonb ON CONFLICT (name, role) WHERE role <> 'retired' "
-    "DO NOTHING"};
-const Statement kRetire{"consumers_retire",
-                        "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND "
-                        "role <> 'retired'"};
-const Statement kPause{"consumers_pause",
-                       "UPDATE skua.consumers SET paused = $2::boolean WHERE name = $1::text AND "
-                       "role <> 'retired'"};
-// A build that failed keeps its tables and lanes: another one takes its place.
-const Statement kRetireFailedBuild{
-    "consumers_retire_failed_build",
-    "UPDATE skua.consumers AS c SET role = 'retired' WHERE c.name = $1::text AND c.role = 'next' "
-    "AND (c.state IN ('stopped', 'lagged out') OR EXISTS (SELECT FROM skua.consumer_lanes AS l "
-    "WHERE l.consumer_id = c.id AND l.is_blocked))"};
-const Statement kRebuild{
-    "consumers_rebuild",
-    "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
-    "overrides) SELECT name, kind, $2::int4, lanes, 'next', 'filling', policy, profile, overrides "
-    "FROM skua.consumers WHERE name = $1::text ORDER BY id DESC LIMIT 1 "
-    "ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING"};
-const Statement kIsLive{"consumers_is_live",
-                        "SELECT EXISTS (SELECT FROM skua.consumers WHERE name = $1::text AND role "
-                        "= 'live')"};
-const Statement kSkip{"consumers_skip",
-                      "UPDATE skua.consumer_lanes AS l SET pos = l.pos + 1 FROM skua.consumers AS "
-                      "c WHERE c.id = l.consumer_id AND c.name = $1::text AND (c.state = "
-                      "'stopped' OR l.is_blocked) AND l.attempts > 0 RETURNING l.lane, l.pos - 1, "
-                      "coalesce(l.error, '')"};
-const Statement kContinue{
-    "consumers_continue",
-    std::string("WITH halted AS (SELECT c.id FROM skua.consumers AS c WHERE c.name = $1::text AND "
-                "c.role <> 'retired' AND (c.state = 'stopped' OR EXISTS (SELECT FROM "
-                "skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked))), "
-                "continued AS (UPDATE skua.consumers AS c SET state = 'running', error = NULL FROM "
-                "halted AS h WHERE c.id = h.id AND c.state = 'stopped') UPDATE skua.consumer_lanes "
-                "AS l SET batch = NULL, is_blocked = false, epoch = l.epoch + 1, owner = NULL, "
-                "lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL, ") +
-        kLaneSucceeded + " FROM halted AS h WHERE h.id = l.consumer_id RETURNING 1"};
-const Statement kSetState{"consumers_set_state",
-                          "UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = "
-                          "$1::int4"};
-
-std::string session_exists(const std::string& name) {
-  return "EXISTS (SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() AND "
-         "starts_with(s.application_name, '" +
-         name + " '))";
+Consumer consumer_of(const ListedLane& row) {
+  return {.id = row.id,
+          .name = row.name,
+          .kind = row.kind,
+          .version = row.version,
+          .role = row.role,
+          .state = row.state,
+          .paused = row.paused,
+          .policy = row.policy,
+          .profile = row.profile,
+          .overrides = row.overrides,
+          .filter = row.filter,
+          .url = row.url,
+          .error = row.consumer_error,
+          .lanes = {},
+          .behind = std::nullopt,
+          .lag = std::nullopt,
+          .is_served = row.is_served,
+          .waits_for_bootstrap = row.waits_for_bootstrap,
+          .has_successor = false,
+          .age = row.age};
 }
 
-const Statement kList{
-    "consumers_list",
-    "SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.profile, "
-    "c.overrides::text, coalesce(c.error, ''), l.lane, l.pos, l.attempts, coalesce(l.error, ''), "
-    "e.log_end - least(l.pos, l.waiting_pos), CASE WHEN least(l.pos, l.waiting_pos) < e.log_end "
-    "THEN (extract(epoch FROM clock_timestamp() - (SELECT b.at FROM skua.change_log AS b WHERE "
-    "b.pos <= least(l.pos, l.waiting_pos) ORDER BY b.pos DESC LIMIT 1)) * 1000)::int8 ELSE 0 END, "
-    "l.is_blocked, (SELECT count(*) FROM skua.waiting_changes AS w WHERE "
-    "w.consumer_id = l.consumer_id AND w.lane = l.lane AND w.until IS NULL), c.filter::text, "
-    "coalesce(c.url, ''), CASE WHEN c.kind = 'projection' THEN e.has_projections ELSE "
-    "e.has_webhooks END, e.has_bootstrap, (extract(epoch FROM clock_timestamp() - c.created_at) * "
-    "1000)::int8, l.failing_since, (extract(epoch FROM clock_timestamp() - l.failing_since) * "
-    "1000)::int8, l.failures, coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), "
-    "false), coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false), CASE WHEN "
-    "l.retry_at > clock_timestamp() THEN (extract(epoch FROM l.retry_at - clock_timestamp()) * "
-    "1000)::int8 END, least(l.pos, l.waiting_pos) FROM (SELECT "
-    "skua.change_log_end() AS log_end, EXISTS (SELECT FROM skua.dropped_indexes) AS "
-    "has_bootstrap, " +
-        session_exists(kProjectionsSession) + " AS has_projections, " +
-        session_exists(kWebhooksSession) +
-        " AS has_webhooks) AS e CROSS JOIN skua.consumers AS c LEFT JOIN skua.consumer_lanes AS l "
-        "ON l.consumer_id = c.id WHERE c.role <> 'retired' ORDER BY c.name, c.role, c.id, l.lane"};
-
-ConsumerLane lane_of(const store::Rows& rows, std::size_t i) {
-  ConsumerLane lane{.lane = static_cast<std::int16_t>(rows.int4(i, 11)),
-                    .pos = rows.int8(i, 12),
-                    .attempts = rows.int4(i, 13),
-                    .error = std::string(rows.text(i, 14)),
-                    .is_blocked = rows.boolean(i, 17),
-                    .waiting_accounts = rows.int8(i, 18)};
-  if (!rows.is_null(i, 24)) {
-    lane.failing_since = rows.timestamp(i, 24);
-    lane.failing_for = std::chrono::milliseconds(rows.int8(i, 25));
-  }
-  lane.failures = rows.int4(i, 26);
-  lane.cause = failure_cause(rows.text(i, 27));
-  lane.is_leased = rows.boolean(i, 28);
-  lane.is_abandoned = rows.boolean(i, 29);
-  if (!rows.is_null(i, 30)) lane.retry_in = std::chrono::milliseconds(rows.int8(i, 30));
-  lane.done_pos = rows.int8(i, 31);
-  return lane;
+ConsumerLane lane_of(const ListedLane& row) {
+  return {.lane = row.lane.value_or(0),
+          .pos = row.pos.value_or(0),
+          .done_pos = row.done_pos.value_or(0),
+          .attempts = row.attempts.value_or(0),
+          .error = row.error,
+          .is_blocked = row.is_blocked.value_or(false),
+          .waiting_accounts = row.waiting_accounts,
+          .retry_in = row.retry_in,
+          .failing_since = row.failing_since,
+          .failing_for = row.failing_for.value_or(std::chrono::milliseconds(0)),
+          .failures = row.failures.value_or(0),
+          .cause = failure_cause(row.cause),
+          .is_leased = row.is_leased,
+          .is_abandoned = row.is_abandoned};
 }
+
+/// A row of consumers_skip.
+struct SkippedChange {
+  std::int32_t lane;
+  std::int64_t pos;
+  std::string error;
+};
 
 const Projection& require_projection(const std::string& name) {
   if (const Projection* projection = find_projection(name)) return *projection;
@@ -121,12 +108,6 @@ const Projection& require_projection(const std::string& name) {
   throw ConsumerError(
       fmt::format("there is no projection '{}': choose {}, or give --webhook or --pull", name,
                   fmt::join(names, ", ")));
-}
-
-store::Params of_name(const std::string& name) {
-  store::Params params;
-  params.text(name);
-  return params;
 }
 
 }  // namespace
@@ -150,10 +131,8 @@ void add_consumer(store::Session& session, const NewConsumer& consumer) {
   const std::int16_t lanes = consumer.lanes.value_or(1);
   ConsumerChange change(session);
   refuse_consumer(session, consumer.name);
-  store::Params params;
-  params.text(consumer.name).int4(projection.version).int4(lanes).text(consumer.policy);
-  params.text(consumer.profile).text(consumer.overrides);
-  session.execute(kInsert, params);
+  session.execute(sql::consumers_insert, consumer.name, projection.version, std::int32_t{lanes},
+                  consumer.policy, consumer.profile, consumer.overrides);
   change.commit();
 }
 
@@ -164,7 +143,7 @@ void remove_consumer(store::Session& session, const std::string& name) {
     require_consumer(session, name);
     const auto former = projection != nullptr ? lock_published(session, *projection) : std::nullopt;
     if (projection != nullptr) hide_tables(session, *projection);
-    session.execute(kRetire, of_name(name));
+    session.execute(sql::consumers_retire, name);
     if (former && publication == Publication::Differences) {
       publish_tables(session, *projection, former, std::nullopt);
     } else if (former) {
@@ -177,24 +156,20 @@ void remove_consumer(store::Session& session, const std::string& name) {
 void pause_consumer(store::Session& session, const std::string& name, bool paused) {
   ConsumerChange change(session);
   require_consumer(session, name);
-  store::Params params;
-  params.text(name).boolean(paused);
-  session.execute(kPause, params);
+  session.execute(sql::consumers_pause, name, paused);
   change.commit();
 }
 
 void request_rebuild(store::Session& session, const Projection& projection) {
   const std::string name(projection.name);
-  session.execute(kRetireFailedBuild, of_name(name));
-  store::Params params;
-  params.text(name).int4(projection.version);
-  session.execute(kRebuild, params);
+  session.execute(sql::consumers_retire_failed_build, name);
+  session.execute(sql::consumers_rebuild, name, projection.version);
 }
 
 void rebuild_dependents(store::Session& session, const Projection& projection) {
   for (const Projection* one : projections()) {
     if (std::ranges::find(one->depends_on, projection.name) == one->depends_on.end()) continue;
-    if (!session.execute(kIsLive, of_name(std::string(one->name))).boolean(0, 0)) continue;
+    if (!session.query_one<bool>(sql::consumers_is_live, one->name)) continue;
     logger("feed")->warn("{}: rebuilt, because the former tables of {} cannot be read", one->name,
                          projection.name);
     request_rebuild(session, *one);
@@ -212,13 +187,11 @@ void reset_consumer(store::Session& session, const std::string& name, AfterStop 
   ConsumerChange change(session);
   require_consumer(session, name);
   if (after == AfterStop::Skip) {
-    const store::Rows skipped = session.execute(kSkip, of_name(name));
-    for (std::size_t i = 0; i < skipped.size(); ++i) {
-      write_skipped_change(session, name, skipped.int4(i, 0), skipped.int8(i, 1),
-                           std::string(skipped.text(i, 2)));
+    for (const auto& [lane, pos, error] : session.query<SkippedChange>(sql::consumers_skip, name)) {
+      write_skipped_change(session, name, lane, pos, error);
     }
   }
-  if (session.execute(kContinue, of_name(name)).empty()) {
+  if (session.execute(sql::consumers_continue, name).empty()) {
     throw ConsumerError(fmt::format("the consumer '{}' is not stopped", name));
   }
   change.commit();
@@ -226,44 +199,26 @@ void reset_consumer(store::Session& session, const std::string& name, AfterStop 
 
 void set_consumer_state(store::Session& session, std::int32_t consumer_id, const std::string& state,
                         const std::string& error) {
-  store::Params params;
-  params.int4(consumer_id).text(state).text(error);
-  session.execute(kSetState, params);
+  session.execute(sql::consumers_set_state, consumer_id, state, error);
 }
 
 std::vector<Consumer> read_consumers(store::Session& session) {
-  const store::Rows rows = session.execute(kList, {});
   std::vector<Consumer> consumers;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (consumers.empty() || consumers.back().id != rows.int4(i, 0)) {
-      Consumer& consumer = consumers.emplace_back();
-      consumer.id = rows.int4(i, 0);
-      consumer.name = rows.text(i, 1);
-      consumer.kind = rows.text(i, 2);
-      consumer.version = rows.int4(i, 3);
-      consumer.role = rows.text(i, 4);
-      consumer.state = rows.text(i, 5);
-      consumer.paused = rows.boolean(i, 6);
-      consumer.policy = rows.text(i, 7);
-      consumer.profile = rows.text(i, 8);
-      consumer.overrides = rows.text(i, 9);
-      consumer.error = rows.text(i, 10);
-      consumer.filter = rows.text(i, 19);
-      consumer.url = rows.text(i, 20);
-      consumer.is_served = rows.boolean(i, 21);
-      consumer.waits_for_bootstrap = rows.boolean(i, 22);
-      consumer.age = std::chrono::milliseconds(rows.int8(i, 23));
-      if (consumer.role == "next" && consumers.size() > 1) {
+  for (const ListedLane& row :
+       session.query<ListedLane>(sql::consumers_list, kProjectionsSession, kWebhooksSession)) {
+    if (consumers.empty() || consumers.back().id != row.id) {
+      consumers.push_back(consumer_of(row));
+      if (row.role == "next" && consumers.size() > 1) {
         Consumer& other = consumers[consumers.size() - 2];
-        other.has_successor = other.name == consumer.name;
+        other.has_successor = other.name == row.name;
       }
     }
-    if (rows.is_null(i, 11)) continue;
+    if (!row.lane) continue;
     Consumer& consumer = consumers.back();
-    consumer.lanes.push_back(lane_of(rows, i));
-    consumer.behind = std::max(consumer.behind.value_or(0), rows.int8(i, 15));
-    const std::chrono::milliseconds lag(rows.is_null(i, 16) ? 0 : rows.int8(i, 16));
-    consumer.lag = std::max(consumer.lag.value_or(std::chrono::milliseconds(0)), lag);
+    consumer.lanes.push_back(lane_of(row));
+    consumer.behind = std::max(consumer.behind.value_or(0), row.behind.value_or(0));
+    consumer.lag = std::max(consumer.lag.value_or(std::chrono::milliseconds(0)),
+                            row.lag.value_or(std::chrono::milliseconds(0)));
   }
   return consumers;
 }

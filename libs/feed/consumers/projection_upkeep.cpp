@@ -11,6 +11,7 @@
 #include "feed/consumers/consumer_judgement.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/failed_work.hpp"
+#include "feed/consumers/projection_upkeep.sql.hpp"
 #include "feed/consumers/publication.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
@@ -29,96 +30,49 @@ constexpr std::int64_t kNearEnd = 10'000;
 /// How often a check continues with work that earlier changes caused.
 constexpr int kRoundsOfCheck = 100;
 
-// Lanes exist: the tables are built, and a crash came before the consumer was set to running.
-const Statement kNextToBuild{
-    "consumers_next_to_build",
-    "SELECT c.id, c.name, c.lanes, EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE "
-    "l.consumer_id = c.id) FROM skua.consumers AS c WHERE c.state = 'filling' AND c.role = 'next' "
-    "AND NOT c.paused AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp()) "
-    "AND NOT EXISTS (SELECT FROM skua.dropped_indexes) ORDER BY c.id"};
-const Statement kLockBuild{"consumers_lock_build",
-                           "SELECT pg_try_advisory_xact_lock(1936422147, $1::int4)"};
-const Statement kInsertLanes{
-    "consumers_insert_lanes",
-    "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start) SELECT $1::int4, n::int2, "
-    "e.start, e.start FROM (SELECT skua.change_log_end() AS start) AS e "
-    "CROSS JOIN generate_series(0, $2::int4 - 1) AS n"};
-const Statement kSetRunning{
-    "consumers_set_running",
-    "UPDATE skua.consumers SET state = 'running', error = NULL, retry_at = NULL WHERE id = "
-    "$1::int4 AND state = 'filling' AND role = 'next'"};
-const Statement kUpkeepFailed{
-    "consumers_upkeep_failed",
-    "UPDATE skua.consumers SET error = $2::text, retry_at = clock_timestamp() + interval '1 "
-    "minute' WHERE id = $1::int4 AND (role = 'retired' OR state IN ('filling', 'running'))"};
-const Statement kUpkeepWorks{
-    "consumers_upkeep_works",
-    "UPDATE skua.consumers SET error = NULL, retry_at = NULL WHERE id = $1::int4 AND role = 'live' "
-    "AND state = 'running' AND error IS NOT NULL"};
-const Statement kNeedsOwner{"consumers_need_owner",
-                            "UPDATE skua.consumers SET error = $1::text WHERE state = 'filling' "
-                            "AND role = 'next' AND error "
-                            "IS DISTINCT FROM $1::text RETURNING name"};
-const Statement kNextToExchange{
-    "consumers_next_to_exchange",
-    "SELECT c.id, c.name, c.lanes FROM skua.consumers AS c WHERE c.role = 'next' AND c.state = "
-    "'running' AND NOT c.paused AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp()) AND "
-    "NOT EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked) "
-    "AND (SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id) >= "
-    "skua.change_log_end() - $1::int8 ORDER BY c.id"};
-const Statement kLockLanes{"consumers_lock_lanes",
-                           "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = $1::int4 "
-                           "ORDER BY lane FOR UPDATE"};
-const Statement kLogEnd{"consumers_log_end", "SELECT skua.change_log_end()"};
-const Statement kRetireLive{"consumers_retire_live",
-                            "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND "
-                            "role = 'live'"};
-const Statement kMakeLive{"consumers_make_live",
-                          "UPDATE skua.consumers SET role = 'live', error = NULL, retry_at = NULL "
-                          "WHERE id = $1::int4 AND role = 'next'"};
-const Statement kWaitingLanes{"consumers_waiting_lanes",
-                              "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = "
-                              "$1::int4 AND waiting_pos IS NOT NULL ORDER BY lane"};
-const Statement kRetired{"consumers_retired",
-                         "SELECT id, name FROM skua.consumers WHERE role = 'retired' AND (retry_at "
-                         "IS NULL OR retry_at <= clock_timestamp()) ORDER BY id"};
-const Statement kLockRetired{"consumers_lock_retired",
-                             "SELECT FROM skua.consumers WHERE id = $1::int4 AND role = 'retired' "
-                             "FOR UPDATE SKIP LOCKED"};
-const Statement kDelete{
-    "consumers_delete",
-    "WITH lanes AS (DELETE FROM skua.consumer_lanes WHERE consumer_id = "
-    "$1::int4), waiting AS (DELETE FROM skua.waiting_changes WHERE consumer_id = "
-    "$1::int4), secrets AS (DELETE FROM skua.consumer_secrets WHERE "
-    "consumer_id = $1::int4) DELETE FROM skua.consumers WHERE id = $1::int4"};
-const Statement kLive{
-    "consumers_live",
-    "SELECT c.id, c.lanes, skua.change_log_end() - (SELECT min(l.pos) FROM skua.consumer_lanes AS "
-    "l "
-    "WHERE l.consumer_id = c.id) FROM skua.consumers AS c WHERE c.name = $1::text AND c.role = "
-    "'live' AND c.state = 'running'"};
+/// A lane and its position.
+struct LanePosition {
+  std::int32_t lane;
+  std::int64_t pos;
+};
 
-store::Params of_id(std::int32_t id) {
-  store::Params params;
-  params.int4(id);
-  return params;
-}
+/// A consumer whose tables are due for work.
+struct DueConsumer {
+  std::int32_t id;
+  std::string name;
+  std::int32_t lanes;
+};
+
+/// A row of consumers_next_to_build.
+struct DueBuild {
+  std::int32_t id;
+  std::string name;
+  std::int32_t lanes;
+  bool is_built;
+};
+
+/// A row of consumers_live.
+struct LiveConsumer {
+  std::int32_t id;
+  std::int32_t lanes;
+  std::optional<std::int64_t> behind;
+};
 
 void set_running(store::Session& session, std::int32_t consumer_id) {
-  session.execute(kSetRunning, of_id(consumer_id));
+  session.execute(sql::consumers_set_running, consumer_id);
 }
 
 /// Locks all lanes of a consumer and applies the changes up to the end of the log.
 void fold_to_end(store::Session& session, const Projection& projection, std::int32_t consumer_id,
                  std::int32_t lanes) {
-  const store::Rows locked = session.execute(kLockLanes, of_id(consumer_id));
-  const std::int64_t end = session.execute(kLogEnd, {}).int8(0, 0);
-  for (std::size_t i = 0; i < locked.size(); ++i) {
+  const auto locked = session.query<LanePosition>(sql::consumers_lock_lanes, consumer_id);
+  const auto end = session.query_one<std::int64_t>(sql::consumers_log_end);
+  for (const auto& [lane, pos] : locked) {
     const Batch batch{.consumer_id = consumer_id,
                       .name = std::string(projection.name),
-                      .lane = locked.int4(i, 0),
+                      .lane = lane,
                       .lanes = lanes,
-                      .first = locked.int8(i, 1),
+                      .first = pos,
                       .end = end};
     if (batch.first < batch.end) fold_batch(session, projection, batch);
   }
@@ -129,15 +83,15 @@ bool fold_everything(store::Session& session, const Projection& projection,
                      std::int32_t consumer_id, std::int32_t lanes) {
   fold_to_end(session, projection, consumer_id, lanes);
   for (int i = 0; i < kRoundsOfCheck; ++i) {
-    const store::Rows waiting = session.execute(kWaitingLanes, of_id(consumer_id));
+    const auto waiting = session.query<LanePosition>(sql::consumers_waiting_lanes, consumer_id);
     if (waiting.empty()) return true;
-    for (std::size_t lane = 0; lane < waiting.size(); ++lane) {
+    for (const auto& [lane, pos] : waiting) {
       const Batch batch{.consumer_id = consumer_id,
                         .name = std::string(projection.name),
-                        .lane = waiting.int4(lane, 0),
+                        .lane = lane,
                         .lanes = lanes,
-                        .first = waiting.int8(lane, 1),
-                        .end = waiting.int8(lane, 1)};
+                        .first = pos,
+                        .end = pos};
       drain_queues(session, projection, batch);
     }
   }
@@ -149,12 +103,10 @@ bool build(store::Session& session, const Projection& projection, std::int32_t c
            std::int32_t lanes) {
   store::Transaction transaction(session);
   session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-  if (!session.execute(kLockBuild, of_id(consumer_id)).boolean(0, 0)) return false;
+  if (!session.query_one<bool>(sql::consumers_lock_build, consumer_id)) return false;
   logger("feed")->info("{}: building its tables from the records", projection.name);
   build_tables(session, projection, consumer_id);
-  store::Params params;
-  params.int4(consumer_id).int4(lanes);
-  session.execute(kInsertLanes, params);
+  session.execute(sql::consumers_insert_lanes, consumer_id, lanes);
   crash_point("before_build_commit");
   transaction.commit();
   crash_point("after_build_commit");
@@ -166,9 +118,8 @@ bool build(store::Session& session, const Projection& projection, std::int32_t c
 void note_that_owner_is_needed(store::Session& session) {
   const std::string reason =
       "only the owner of the tables can build it: run `skua consumers run-until-idle` as that role";
-  const store::Rows waiting = session.execute(kNeedsOwner, store::Params().text(reason));
-  for (std::size_t i = 0; i < waiting.size(); ++i) {
-    logger("feed")->warn("{}: {}", waiting.text(i, 0), reason);
+  for (const auto& name : session.query<std::string>(sql::consumers_need_owner, reason)) {
+    logger("feed")->warn("{}: {}", name, reason);
   }
 }
 
@@ -176,9 +127,8 @@ void note_that_owner_is_needed(store::Session& session) {
 /// other consumers continue. The caller handles failures of the server.
 void note_failure(store::Session& session, std::int32_t consumer_id, std::string_view name,
                   std::string_view what, const store::SqlError& error) {
-  store::Params params;
-  params.int4(consumer_id).text(fmt::format("{}{}", what, error.what()));
-  session.execute(kUpkeepFailed, params);
+  session.execute(sql::consumers_upkeep_failed, consumer_id,
+                  fmt::format("{}{}", what, error.what()));
   logger("feed")->error("{}: {}{}", name, what, with_code(error.what(), problem("consumer-stuck")));
 }
 
@@ -193,12 +143,10 @@ bool ends_upkeep(const store::SqlError& error, const std::stop_token& stop) {
 bool exchange(store::Session& session, const Projection& projection, std::int32_t consumer_id,
               std::int32_t lanes, Publication publication) {
   store::Transaction transaction(session);
-  store::Params params;
-  params.text(projection.name);
   const auto former = lock_published(session, projection);
   fold_to_end(session, projection, consumer_id, lanes);
-  session.execute(kRetireLive, params);
-  if (session.execute(kMakeLive, of_id(consumer_id)).affected() != 1) return false;
+  session.execute(sql::consumers_retire_live, projection.name);
+  if (session.execute(sql::consumers_make_live, consumer_id).affected() != 1) return false;
   show_tables(session, projection, consumer_id);
   if (publication == Publication::Differences) {
     publish_tables(session, projection, former, consumer_id);
@@ -214,32 +162,33 @@ bool exchange(store::Session& session, const Projection& projection, std::int32_
 /// False: another session works on the consumer.
 bool drop_retired(store::Session& session, std::int32_t consumer_id, std::string_view name) {
   store::Transaction transaction(session);
-  if (session.execute(kLockRetired, of_id(consumer_id)).empty()) return false;
+  if (session.execute(sql::consumers_lock_retired, consumer_id).empty()) return false;
   // A session that applies a batch to the tables holds its lane.
-  session.execute(kLockLanes, of_id(consumer_id));
+  session.execute(sql::consumers_lock_lanes, consumer_id);
   if (const Projection* projection = find_projection(name)) {
     drop_tables(session, *projection, consumer_id);
   }
-  session.execute(kDelete, of_id(consumer_id));
+  session.execute(sql::consumers_delete, consumer_id);
   transaction.commit();
   return true;
 }
 
-/// Does `work` for the consumers in `rows` (id, name) until it succeeds for one. A consumer whose
-/// tables are locked is left to the next call. False: it succeeded for none.
+/// Does `work` for the consumers until it succeeds for one. A consumer whose tables are locked is
+/// left to the next call. False: it succeeded for none.
 template <class Work>
-bool for_one_of(store::Session& session, const store::Rows& rows, std::string_view failure,
-                const std::stop_token& stop, Work&& work) {
-  if (rows.empty()) return false;
+bool for_one_of(store::Session& session, const std::vector<DueConsumer>& consumers,
+                std::string_view failure, const std::stop_token& stop, Work&& work) {
+  if (consumers.empty()) return false;
   session.limit_lock_waits(kExchangePatience);
   bool succeeded = false;
-  for (std::size_t i = 0; i < rows.size() && !succeeded; ++i) {
+  for (const DueConsumer& consumer : consumers) {
+    if (succeeded) break;
     try {
-      succeeded = work(i);
+      succeeded = work(consumer);
     } catch (const store::SqlError& error) {
       if (ends_upkeep(error, stop)) throw;
       if (error.sqlstate() == store::kLockNotAvailable) continue;
-      note_failure(session, rows.int4(i, 0), rows.text(i, 1), failure, error);
+      note_failure(session, consumer.id, consumer.name, failure, error);
     }
   }
   session.limit_lock_waits(store::kLockPatience);
@@ -260,14 +209,13 @@ bool maintain_projections(store::Session& session, ConsumerMetrics& metrics,
 
 bool build_projection(store::Session& session, ConsumerMetrics& metrics,
                       const std::stop_token& stop) {
-  const store::Rows waiting = session.execute(kNextToBuild, {});
-  for (std::size_t i = 0; i < waiting.size(); ++i) {
-    const std::int32_t id = waiting.int4(i, 0);
-    const Projection* projection = find_projection(waiting.text(i, 1));
+  for (const auto& [id, name, lanes, is_built] :
+       session.query<DueBuild>(sql::consumers_next_to_build)) {
+    const Projection* projection = find_projection(name);
     if (projection == nullptr) continue;
     try {
-      if (!waiting.boolean(i, 3)) {
-        if (!build(session, *projection, id, waiting.int4(i, 2))) continue;
+      if (!is_built) {
+        if (!build(session, *projection, id, lanes)) continue;
         metrics.builds += 1;
       }
       set_running(session, id);
@@ -282,15 +230,14 @@ bool build_projection(store::Session& session, ConsumerMetrics& metrics,
 }
 
 bool exchange_projection(store::Session& session, const std::stop_token& stop) {
-  store::Params near_end;
-  near_end.int8(kNearEnd);
-  const store::Rows found = session.execute(kNextToExchange, near_end);
+  const auto due = session.query<DueConsumer>(sql::consumers_next_to_exchange, kNearEnd);
   return for_one_of(
-      session, found, "its new tables do not replace the present ones: ", stop, [&](std::size_t i) {
-        const Projection* projection = find_projection(found.text(i, 1));
+      session, due, "its new tables do not replace the present ones: ", stop,
+      [&](const DueConsumer& consumer) {
+        const Projection* projection = find_projection(consumer.name);
         if (projection == nullptr) return false;
         const bool exchanged = with_publication([&](Publication publication) {
-          return exchange(session, *projection, found.int4(i, 0), found.int4(i, 2), publication);
+          return exchange(session, *projection, consumer.id, consumer.lanes, publication);
         });
         if (exchanged) {
           logger("feed")->info("{0}: bsky.{0} shows the new tables", projection->name);
@@ -300,10 +247,11 @@ bool exchange_projection(store::Session& session, const std::stop_token& stop) {
 }
 
 bool drop_retired_projection(store::Session& session, const std::stop_token& stop) {
-  const store::Rows found = session.execute(kRetired, {});
-  return for_one_of(
-      session, found, "its former tables are not dropped: ", stop,
-      [&](std::size_t i) { return drop_retired(session, found.int4(i, 0), found.text(i, 1)); });
+  const auto due = session.query<DueConsumer>(sql::consumers_retired);
+  return for_one_of(session, due, "its former tables are not dropped: ", stop,
+                    [&](const DueConsumer& consumer) {
+                      return drop_retired(session, consumer.id, consumer.name);
+                    });
 }
 
 void check_consumer(store::Session& session, const Consumer& consumer, std::int32_t keys,
@@ -312,7 +260,7 @@ void check_consumer(store::Session& session, const Consumer& consumer, std::int3
   if (consumer.role != "live" || consumer.paused || failing_lane(consumer) != nullptr) return;
   try {
     if (check_projection(session, consumer.name, keys, metrics)) {
-      session.execute(kUpkeepWorks, of_id(consumer.id));
+      session.execute(sql::consumers_upkeep_works, consumer.id);
     }
   } catch (const store::SqlError& error) {
     if (ends_upkeep(error, stop)) throw;
@@ -346,20 +294,13 @@ std::optional<std::vector<std::string>> check_projection(store::Session& session
     // It is rolled back: its snapshot does not have the end of the log, so nothing can be appended.
     store::Transaction transaction(session);
     session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    store::Params of_name;
-    of_name.text(name);
-    const store::Rows live = session.execute(kLive, of_name);
-    if (live.empty() || (keys && live.int8(0, 2) > kNearEnd)) return std::nullopt;
-    if (!fold_everything(session, *projection, live.int4(0, 0), live.int4(0, 1))) {
-      return std::nullopt;
-    }
-    store::Params params;
-    keys ? params.int4(*keys) : params.null();
-    const store::Rows rows =
-        session.execute({fmt::format("differences_{}", live.int4(0, 0)),
-                         sql_for(*projection, live.int4(0, 0), projection->differences)},
-                        params);
-    for (std::size_t i = 0; i < rows.size(); ++i) differences.emplace_back(rows.text(i, 0));
+    const auto live = session.query_first<LiveConsumer>(sql::consumers_live, name);
+    if (!live || (keys && live->behind.value_or(0) > kNearEnd)) return std::nullopt;
+    if (!fold_everything(session, *projection, live->id, live->lanes)) return std::nullopt;
+    differences =
+        session.query<std::string>({fmt::format("differences_{}", live->id),
+                                    sql_for(*projection, live->id, projection->differences)},
+                                   keys);
   } catch (const store::ServerError& error) {
     // Another session has moved a lane since the snapshot, or works on it.
     if (error.sqlstate() != store::kSerializationFailure &&

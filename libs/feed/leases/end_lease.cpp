@@ -7,95 +7,39 @@
 #include "base/log.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
-#include "feed/consumers/lane_outcome_sql.hpp"
-#include "feed/consumers/tuning_sql.hpp"
+#include "feed/consumers/tuned_query.hpp"
 #include "feed/failure_problem.hpp"
+#include "feed/leases/end_lease.sql.hpp"
 #include "feed/leases/held_lease.hpp"
 
 namespace skua::feed {
 namespace {
 
-using store::Statement;
-
-const Statement kRenew{
-    "leases_renew",
-    "UPDATE skua.consumer_lanes SET lease_until = clock_timestamp() + $3::int8 "
-    "* interval '1 millisecond' WHERE consumer_id = $1::int4 AND lane = $2::int4"};
-// The columns of a lane or of waiting changes, which are tried again later.
-constexpr const char* kRetryColumns =
-    "attempts = $9::int4, batch = coalesce($10::int4, t.batch), error = $11::text, served_at = "
-    "clock_timestamp(), retry_at = clock_timestamp() + coalesce($12::int8, "
-    "least(p.retry * power(2, least(greatest($9::int4 - 1, 0), 20)), p.max_retry)) * interval '1 "
-    "millisecond' FROM skua.consumers AS c ";
-const Statement kRetryLane{
-    "leases_retry_lane",
-    std::string("UPDATE skua.consumer_lanes AS t SET cause = $13::text, ") + kLaneFailed + ", " +
-        kRetryColumns + kTuningJoin +
-        "WHERE c.id = $7::int4 AND t.consumer_id = c.id AND t.lane = $8::int4"};
-const Statement kRetryWaiting{
-    "leases_retry_waiting",
-    std::string("UPDATE skua.waiting_changes AS t SET ") + kRetryColumns + kTuningJoin +
-        "WHERE c.id = $7::int4 AND t.consumer_id = c.id AND t.lane = $8::int4 AND t.actor_id = "
-        "$13::int4 AND t.pos = $14::int8"};
-const Statement kLimits{
-    "leases_limits", std::string("SELECT p.max_attempts, p.max_retry FROM skua.consumers AS c ") +
-                         kTuningJoin + "WHERE c.id = $7::int4"};
-const Statement kAccount{
-    "leases_account", "SELECT c.actor_id FROM skua.changes_between($1::int8, $1::int8 + 1) AS c"};
-const Statement kBlock{"leases_block",
-                       std::string("UPDATE skua.consumer_lanes SET is_blocked = true, attempts = "
-                                   "$3::int4, error = $4::text, cause = $5::text, batch = 1, ") +
-                           kLaneFailed + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
-
-const Statement kNoteUnreadable{
-    "leases_note_unreadable",
-    std::string("UPDATE skua.consumer_lanes SET error = $2::text, cause = 'tables', ") +
-        kLaneFailed + " WHERE consumer_id = $1::int4"};
-
 void renew(store::Session& session, const LeaseName& lease, std::chrono::milliseconds duration) {
-  store::Params params;
-  params.int4(lease.consumer_id).int4(lease.lane).int8(duration.count());
-  session.execute(kRenew, params);
+  session.execute(sql::leases_renew, lease.consumer_id, lease.lane, duration);
 }
 
 /// The changes are tried again. `batch`: of the next attempt; nothing: as before.
 void retry_later(store::Session& session, const LeaseName& lease, const HeldLease& held,
                  std::int32_t attempts, std::optional<std::int32_t> batch,
                  const LeaseFailure& failure) {
-  store::Params params;
-  add_profiles(params);
-  params.int4(lease.consumer_id).int4(lease.lane).int4(attempts);
-  if (batch) {
-    params.int4(*batch);
-  } else {
-    params.null();
-  }
-  params.text(failure.error);
-  if (failure.wait) {
-    params.int8(failure.wait->count());
-  } else {
-    params.null();
-  }
   if (held.key) {
-    params.int4(*held.key).int8(held.pos);
-    session.execute(kRetryWaiting, params);
+    execute_tuned(session, sql::leases_retry_waiting, lease.consumer_id, lease.lane, attempts,
+                  batch, failure.error, failure.wait, *held.key, held.pos);
   } else {
-    session.execute(kRetryLane, params.text(to_string(failure.cause)));
+    execute_tuned(session, sql::leases_retry_lane, lease.consumer_id, lease.lane, attempts, batch,
+                  failure.error, failure.wait, to_string(failure.cause));
   }
 }
 
 std::int32_t account_at(store::Session& session, std::int64_t pos) {
-  store::Params params;
-  params.int8(pos);
-  return session.execute(kAccount, params).int4(0, 0);
+  return session.query_one<std::int32_t>(sql::leases_account, pos);
 }
 
 void block_lane(store::Session& session, const LeaseName& lease, std::int32_t attempts,
                 FailureCause cause, const std::string& error) {
-  store::Params params;
-  params.int4(lease.consumer_id).int4(lease.lane).int4(attempts).text(error);
-  params.text(to_string(cause));
-  session.execute(kBlock, params);
+  session.execute(sql::leases_block, lease.consumer_id, lease.lane, attempts, error,
+                  to_string(cause));
 }
 
 /// The first change failed for good: a waiting change is a dead letter again, whatever the policy.
@@ -136,20 +80,23 @@ void apply_policy(store::Session& session, const LeaseName& lease, const HeldLea
   }
 }
 
+struct Limits {
+  std::int32_t attempts;
+  std::chrono::milliseconds wait;
+};
+
 /// After the first change failed.
 void count_attempt(store::Session& session, const LeaseName& lease, const HeldLease& held,
                    const LeaseFailure& failure) {
-  store::Params params;
-  add_profiles(params);
-  params.int4(lease.consumer_id);
-  const store::Rows limits = session.execute(kLimits, params);
+  const Limits limits =
+      store::rows_of<Limits>(execute_tuned(session, sql::leases_limits, lease.consumer_id)).at(0);
   const std::int32_t attempts = std::min(held.attempts, 1'000'000'000) + 1;
-  if (failure.is_final || attempts >= limits.int4(0, 0)) {
+  if (failure.is_final || attempts >= limits.attempts) {
     apply_policy(session, lease, held, attempts, failure);
     return;
   }
   LeaseFailure later = failure;
-  if (later.wait) later.wait = std::min(*later.wait, std::chrono::milliseconds(limits.int4(0, 1)));
+  if (later.wait) later.wait = std::min(*later.wait, limits.wait);
   retry_later(session, lease, held, attempts, 1, later);
 }
 
@@ -228,9 +175,7 @@ LeaseResult report_loss(store::Session& session, const LeaseName& lease, std::in
 
 void note_unreadable(store::Session& session, std::int32_t consumer_id,
                      const store::SqlError& error) {
-  store::Params params;
-  params.int4(consumer_id).text(error.what());
-  session.execute(kNoteUnreadable, params);
+  session.execute(sql::leases_note_unreadable, consumer_id, error.what());
 }
 
 }  // namespace skua::feed

@@ -1,51 +1,38 @@
 #include "feed/leases/held_lease.hpp"
 
-#include "feed/consumers/lane_outcome_sql.hpp"
+#include <utility>
+
+#include "feed/leases/held_lease.sql.hpp"
 
 namespace skua::feed {
 namespace {
 
-using store::Statement;
-
-const Statement kLockLease{
-    "leases_lock",
-    "SELECT c.name, c.policy, l.pos, l.leased_end, l.leased_count, l.attempts, "
-    "l.leased_key FROM skua.consumer_lanes AS l JOIN skua.consumers AS c ON c.id = l.consumer_id "
-    "WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND l.epoch = $3::int8 AND l.owner = "
-    "$4::text FOR UPDATE OF l"};
-const Statement kMoveLane{
-    "leases_move",
-    std::string("UPDATE skua.consumer_lanes SET pos = $3::int8, served_at = clock_timestamp(), "
-                "batch = CASE WHEN batch < 1000000 THEN batch * 2 END, ") +
-        kLaneSucceeded + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
-const Statement kRelease{
-    "leases_release",
-    "UPDATE skua.consumer_lanes SET owner = NULL, lease_until = NULL, leased_end = NULL, "
-    "leased_count = NULL, leased_key = NULL WHERE consumer_id = $1::int4 AND lane = $2::int4"};
-
-store::Params lane_of(const LeaseName& lease) {
-  store::Params params;
-  params.int4(lease.consumer_id).int4(lease.lane);
-  return params;
-}
+/// A row of leases_lock.
+struct LeasedLane {
+  std::string consumer;
+  std::string policy;
+  std::int64_t pos;
+  std::int64_t end;
+  std::int32_t count;
+  std::int32_t attempts;
+  std::optional<std::int32_t> key;
+};
 
 }  // namespace
 
 std::optional<HeldLease> lock_lease(store::Session& session, const LeaseName& lease) {
-  store::Params params = lane_of(lease);
-  params.int8(lease.epoch).text(lease.owner);
-  const store::Rows rows = session.execute(kLockLease, params);
-  if (rows.empty()) return std::nullopt;
-  HeldLease held{.consumer = std::string(rows.text(0, 0)),
-                 .policy = std::string(rows.text(0, 1)),
-                 .pos = rows.int8(0, 2),
-                 .end = rows.int8(0, 3),
-                 .count = rows.int4(0, 4),
-                 .attempts = rows.int4(0, 5),
-                 .key = std::nullopt,
+  auto lane = session.query_first<LeasedLane>(sql::leases_lock, lease.consumer_id, lease.lane,
+                                              lease.epoch, lease.owner);
+  if (!lane) return std::nullopt;
+  HeldLease held{.consumer = std::move(lane->consumer),
+                 .policy = std::move(lane->policy),
+                 .pos = lane->pos,
+                 .end = lane->end,
+                 .count = lane->count,
+                 .attempts = lane->attempts,
+                 .key = lane->key,
                  .waiting = {}};
-  if (rows.is_null(0, 6)) return held;
-  held.key = rows.int4(0, 6);
+  if (!held.key) return held;
   held.waiting = read_waiting_changes(session, lease.consumer_id, lease.lane, *held.key);
   held.pos = held.waiting.pos;
   held.attempts = held.waiting.attempts;
@@ -58,13 +45,11 @@ void advance_lease(store::Session& session, const LeaseName& lease, const HeldLe
     advance_waiting(session, lease.consumer_id, lease.lane, *held.key, held.waiting, next);
     return;
   }
-  store::Params params = lane_of(lease);
-  params.int8(next);
-  session.execute(kMoveLane, params);
+  session.execute(sql::leases_move, lease.consumer_id, lease.lane, next);
 }
 
 void release_lease(store::Session& session, const LeaseName& lease) {
-  session.execute(kRelease, lane_of(lease));
+  session.execute(sql::leases_release, lease.consumer_id, lease.lane);
 }
 
 }  // namespace skua::feed

@@ -5,71 +5,19 @@
 
 #include <fmt/format.h>
 
-#include "feed/consumers/lane_outcome_sql.hpp"
+#include "feed/leases/leased_consumers.sql.hpp"
 #include "feed/projections/projection.hpp"
 
 namespace skua::feed {
 namespace {
 
-using store::Statement;
-
-const Statement kInsertLeased{
-    "leased_insert",
-    "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
-    "overrides, filter, url) SELECT $1::text, CASE WHEN $2::text = '' THEN 'pull' ELSE 'webhook' "
-    "END, 1, $3::int4::int2, 'live', 'running', $4::text, $5::text, $6::text::jsonb, "
-    "$7::text::jsonb, substring($2::text FROM '^[A-Za-z]+://[^/?#]+') RETURNING id"};
-const Statement kInsertSecret{
-    "leased_insert_secret",
-    "INSERT INTO skua.consumer_secrets (consumer_id, secret, url) VALUES ($1::int4, $2::text, "
-    "nullif($3::text, ''))"};
-const Statement kInsertLeasedLanes{
-    "leased_insert_lanes",
-    "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start) SELECT $1::int4, n::int2, "
-    "$3::int8, $3::int8 FROM generate_series(0, $2::int4 - 1) AS n"};
-const Statement kRangeOfLog{
-    "leased_range_of_log",
-    "SELECT coalesce((SELECT b.pos FROM skua.change_log AS b ORDER BY b.pos LIMIT 1), "
-    "skua.change_log_end()), skua.change_log_end()"};
-const Statement kMoveLanes{
-    "leased_move_lanes",
-    std::string("UPDATE skua.consumer_lanes SET pos = $2::int8, start = $2::int8, epoch = epoch + "
-                "1, batch = NULL, is_blocked = false, owner = NULL, lease_until = NULL, leased_end "
-                "= NULL, leased_count = NULL, leased_key = NULL, ") +
-        kLaneSucceeded + " WHERE consumer_id = $1::int4"};
-const Statement kForgetWaiting{"leased_forget_waiting",
-                               "DELETE FROM skua.waiting_changes WHERE consumer_id = $1::int4"};
-const Statement kRunAgain{
-    "leased_run_again",
-    "UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4"};
-
-constexpr const char* kLeasedColumns =
-    "SELECT c.id, c.name, c.kind = 'webhook', c.state, c.paused, coalesce(c.error, ''), c.lanes, "
-    "c.filter::text, coalesce(s.url, ''), s.secret FROM skua.consumers AS c JOIN "
-    "skua.consumer_secrets AS s ON s.consumer_id = c.id WHERE c.role = 'live' ";
-const Statement kFindLeased{"leased_find", std::string(kLeasedColumns) + "AND c.name = $1::text"};
-const Statement kWebhooks{"leased_webhooks",
-                          std::string(kLeasedColumns) +
-                              "AND c.kind = 'webhook' AND c.state = 'running' AND NOT c.paused "
-                              "ORDER BY c.id"};
-
-LeasedConsumer consumer_at(const store::Rows& rows, std::size_t row) {
-  return {.id = rows.int4(row, 0),
-          .name = std::string(rows.text(row, 1)),
-          .is_webhook = rows.boolean(row, 2),
-          .state = std::string(rows.text(row, 3)),
-          .is_paused = rows.boolean(row, 4),
-          .error = std::string(rows.text(row, 5)),
-          .lanes = rows.int4(row, 6),
-          .filter = std::string(rows.text(row, 7)),
-          .url = std::string(rows.text(row, 8)),
-          .secret = std::string(rows.text(row, 9))};
-}
+struct LogRange {
+  std::int64_t oldest;
+  std::int64_t end;
+};
 
 std::int64_t position_of(store::Session& session, const FirstChange& first) {
-  const store::Rows range = session.execute(kRangeOfLog, {});
-  const std::int64_t oldest = range.int8(0, 0);
-  const std::int64_t end = range.int8(0, 1);
+  const auto [oldest, end] = session.query_one<LogRange>(sql::leased_range_of_log);
   if (std::holds_alternative<FromNow>(first)) return end;
   if (std::holds_alternative<FromOldest>(first)) return oldest;
   const std::int64_t pos = std::get<FromPosition>(first).pos;
@@ -101,16 +49,11 @@ void add_leased_consumer(store::Session& session, const NewLeasedConsumer& consu
   ConsumerChange change(session);
   refuse_consumer(session, consumer.name);
   const std::int64_t pos = position_of(session, consumer.first);
-  store::Params params;
-  params.text(consumer.name).text(consumer.url).int4(consumer.lanes).text(consumer.policy);
-  params.text(consumer.profile).text(consumer.overrides).text(consumer.filter);
-  const std::int32_t id = session.execute(kInsertLeased, params).int4(0, 0);
-  store::Params secret;
-  secret.int4(id).text(consumer.secret).text(consumer.url);
-  session.execute(kInsertSecret, secret);
-  store::Params lanes;
-  lanes.int4(id).int4(consumer.lanes).int8(pos);
-  session.execute(kInsertLeasedLanes, lanes);
+  const auto id = session.query_one<std::int32_t>(
+      sql::leased_insert, consumer.name, consumer.url, std::int32_t{consumer.lanes},
+      consumer.policy, consumer.profile, consumer.overrides, consumer.filter);
+  session.execute(sql::leased_insert_secret, id, consumer.secret, consumer.url);
+  session.execute(sql::leased_insert_lanes, id, std::int32_t{consumer.lanes}, pos);
   change.commit();
 }
 
@@ -118,37 +61,24 @@ void move_leased_consumer(store::Session& session, const std::string& name,
                           const FirstChange& first) {
   ConsumerChange change(session);
   require_consumer(session, name);
-  store::Params named;
-  named.text(name);
-  const store::Rows found = session.execute(kFindLeased, named);
-  if (found.empty()) {
+  const auto found = session.query_first<LeasedConsumer>(sql::leased_find, name);
+  if (!found) {
     throw ConsumerError(
         fmt::format("{} is a projection: `skua consumers rebuild` builds it again", name));
   }
-  store::Params params;
-  params.int4(found.int4(0, 0)).int8(position_of(session, first));
-  session.execute(kMoveLanes, params);
-  store::Params id;
-  id.int4(found.int4(0, 0));
-  session.execute(kForgetWaiting, id);
-  session.execute(kRunAgain, id);
+  session.execute(sql::leased_move_lanes, found->id, position_of(session, first));
+  session.execute(sql::leased_forget_waiting, found->id);
+  session.execute(sql::leased_run_again, found->id);
   change.commit();
 }
 
 std::optional<LeasedConsumer> find_leased_consumer(store::Session& session,
                                                    const std::string& name) {
-  store::Params params;
-  params.text(name);
-  const store::Rows rows = session.execute(kFindLeased, params);
-  if (rows.empty()) return std::nullopt;
-  return consumer_at(rows, 0);
+  return session.query_first<LeasedConsumer>(sql::leased_find, name);
 }
 
 std::vector<LeasedConsumer> read_webhooks(store::Session& session) {
-  const store::Rows rows = session.execute(kWebhooks, {});
-  std::vector<LeasedConsumer> webhooks;
-  for (std::size_t i = 0; i < rows.size(); ++i) webhooks.push_back(consumer_at(rows, i));
-  return webhooks;
+  return session.query<LeasedConsumer>(sql::leased_webhooks);
 }
 
 }  // namespace skua::feed

@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "feed/projections/projection_tables.sql.hpp"
 #include "store/rows.hpp"
 
 namespace skua::feed {
 namespace {
-
-const store::Statement kLockLive{
-    "projection_lock_live",
-    "SELECT c.id FROM skua.consumers AS c JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id "
-    "WHERE c.name = $1::text AND c.role = 'live' ORDER BY l.lane FOR UPDATE OF l"};
 
 std::string table_of(const ProjectionTable& table, std::int32_t consumer_id) {
   return fmt::format("{}_{}", table.name, consumer_id);
@@ -82,7 +78,7 @@ std::optional<std::int32_t> lock_published(store::Session& session, const Projec
   if (projection.publish.empty()) return std::nullopt;
   store::Params params;
   params.text(projection.name);
-  const store::Rows live = session.execute(kLockLive, params);
+  const store::Rows live = session.execute(sql::projection_lock_live, params);
   return live.empty() ? std::nullopt : std::optional(live.int4(0, 0));
 }
 

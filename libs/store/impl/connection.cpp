@@ -2,9 +2,11 @@
 
 #include <memory>
 
+#include <fmt/format.h>
 #include <libpq-fe.h>
 
 #include "base/log.hpp"
+#include "store/sql_error.hpp"
 
 namespace skua::store {
 namespace {
@@ -21,6 +23,37 @@ void log_notice(std::string_view message) noexcept {
     }
   } catch (...) {
     // A failure of the log must not break the connection.
+  }
+}
+
+/// The binary form of these types is their text.
+bool is_text(TypeOid type) {
+  return type == oid::kText || type == oid::kVarchar || type == oid::kName || type == oid::kJson;
+}
+
+/// The server reads a value as the type that it determined from the statement: a value of another
+/// type would be another value, or an error that names no statement.
+void check_types(PGconn* handle, const std::string& name,
+                 const std::vector<Params::Value>& values) {
+  const std::unique_ptr<PGresult, decltype(&PQclear)> described(
+      PQdescribePrepared(handle, name.c_str()), &PQclear);
+  if (described == nullptr || PQresultStatus(described.get()) != PGRES_COMMAND_OK) {
+    throw pqxx::broken_connection(PQerrorMessage(handle));
+  }
+  const auto count = static_cast<std::size_t>(PQnparams(described.get()));
+  if (count != values.size()) {
+    throw DefectError(fmt::format("statement {} has {} parameters, the program passes {}", name,
+                                  count, values.size()),
+                      "");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const TypeOid passed = values[i].type;
+    const TypeOid declared = PQparamtype(described.get(), static_cast<int>(i));
+    if (passed == oid::kUnknown || passed == declared) continue;
+    if (passed == oid::kText && is_text(declared)) continue;
+    throw DefectError(fmt::format("statement {}: ${} is {}, the program passes {}", name, i + 1,
+                                  type_name(declared), type_name(passed)),
+                      "");
   }
 }
 
@@ -77,6 +110,8 @@ class Connection::Library {
     connection.set_notice_handler([](pqxx::zview message) { log_notice(message); });
   }
 
+  void prepare(const std::string& name, const std::string& sql) { connection.prepare(name, sql); }
+
   pqxx::result execute(const std::string& name, const std::vector<Params::Value>& values) {
     pqxx::params parameters;
     parameters.reserve(values.size());
@@ -105,6 +140,14 @@ class Connection::Library {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     connection.inhibit_reactivation(true);
+#pragma GCC diagnostic pop
+  }
+
+  void prepare(const std::string& name, const std::string& sql) {
+    connection.prepare(name, sql);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    connection.prepare_now(name);
 #pragma GCC diagnostic pop
   }
 
@@ -151,11 +194,16 @@ pqxx::result Connection::run(const std::string& sql) {
   return library_->direct.exec(sql);
 }
 
+void Connection::prepare(const std::string& name, const std::string& sql) {
+  library_->prepare(name, sql);
+}
+
 pqxx::result Connection::execute(const std::string& name, const std::string& sql,
                                  const std::vector<Params::Value>& values) {
   if (!prepared_.contains(name)) {
-    // libpqxx 7 prepares at once, which fails in a failed transaction.
-    library_->connection.prepare(name, sql);
+    // This fails in a failed transaction.
+    prepare(name, sql);
+    check_types(handle_, name, values);
     prepared_.insert(name);
   }
   return library_->execute(name, values);

@@ -30,6 +30,7 @@ class Connection {
   pg_conn* handle() const { return handle_; }
 
   pqxx::result run(const std::string& sql);
+  void prepare(const std::string& name, const std::string& sql);
   /// Prepares the statement on its first use.
   pqxx::result execute(const std::string& name, const std::string& sql,
                        const std::vector<Params::Value>& values);

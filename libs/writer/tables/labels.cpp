@@ -9,41 +9,13 @@
 #include <variant>
 #include <vector>
 
+#include "writer/tables/labels.sql.hpp"
+
 namespace skua::writer {
 namespace {
 
 using event::Label;
 using store::Array;
-
-// In the order of the key, so that two writers never wait for each other in a circle.
-const store::Statement kUpsertLabels{
-    "labels_upsert",
-    "WITH l AS MATERIALIZED (SELECT l.* FROM unnest($1::int4[], $2::int4[], $3::int4[], "
-    "$4::int8[], $5::text[], $6::bytea[], $7::boolean[], $8::timestamptz[], $9::timestamptz[], "
-    "$10::int8[]) WITH ORDINALITY AS l(actor_id, subject_actor, subject_collection, subject_rkey, "
-    "val, cid, neg, cts, exp, seq, place) "
-    "JOIN bsky.actors a ON a.id = l.actor_id "
-    "WHERE a.floor_rev = 0 OR a.active IS NOT FALSE OR a.status IS DISTINCT FROM 'deleted' "
-    "OR l.cts > a.status_time), "
-    // No other transaction writes labels of these labelers.
-    "old AS MATERIALIZED (SELECT l.place - 1 AS place, coalesce(NOT t.neg, false) AS was_set, "
-    "(t.cid, t.exp) IS DISTINCT FROM (l.cid, l.exp) AS differs FROM l LEFT JOIN bsky.labels AS t "
-    "USING (actor_id, subject_actor, subject_collection, subject_rkey, val) "
-    "WHERE t.cts IS NULL OR (t.cts, t.seq) < (l.cts, l.seq)), "
-    "written AS (INSERT INTO bsky.labels AS t (actor_id, subject_actor, subject_collection, "
-    "subject_rkey, val, cid, neg, cts, exp, seq, indexed_at) "
-    "SELECT l.actor_id, l.subject_actor, l.subject_collection, l.subject_rkey, l.val, l.cid, "
-    "l.neg, l.cts, l.exp, l.seq, $11::timestamptz FROM l ORDER BY 1, 2, 3, 4, 5 "
-    "ON CONFLICT (actor_id, subject_actor, subject_collection, subject_rkey, val) DO UPDATE SET "
-    "cid = EXCLUDED.cid, neg = EXCLUDED.neg, cts = EXCLUDED.cts, exp = EXCLUDED.exp, "
-    "seq = EXCLUDED.seq, indexed_at = EXCLUDED.indexed_at "
-    "WHERE (t.cts, t.seq) < (EXCLUDED.cts, EXCLUDED.seq)) SELECT * FROM old"};
-
-const store::Statement kPurge{
-    "labels_purge",
-    "DELETE FROM bsky.labels WHERE ctid = ANY(ARRAY(SELECT ctid FROM bsky.labels "
-    "WHERE actor_id = $1::int4 AND cts <= $2::timestamptz LIMIT $3::int8)) "
-    "RETURNING subject_actor, subject_collection, subject_rkey, val, neg"};
 
 /// The subject in the key of the table. A URI that names neither an account nor a record has only
 /// a number.
@@ -129,7 +101,7 @@ std::size_t write_labels(store::Session& session,
   params.array(actors).array(subject_actors).array(subject_collections).array(subject_rkeys);
   params.array(vals).array(cids).array(negs).array(made).array(expiries).array(seqs);
   params.timestamp(indexed_at);
-  const store::Rows written = session.execute(kUpsertLabels, params);
+  const store::Rows written = session.execute(sql::labels_upsert, params);
   std::vector<std::pair<const LabelKey*, const Word*>> by_place;
   by_place.reserve(newest.size());
   for (const auto& [key, word] : newest) by_place.emplace_back(&key, &word);
@@ -151,7 +123,7 @@ std::size_t purge_labels(store::Session& session, std::int32_t actor_id, Timesta
                          std::size_t limit, Effects& effects) {
   store::Params params;
   params.int4(actor_id).timestamp(said_at).int8(static_cast<std::int64_t>(limit));
-  const store::Rows removed = session.execute(kPurge, params);
+  const store::Rows removed = session.execute(sql::labels_purge, params);
   for (std::size_t i = 0; i < removed.size(); ++i) {
     if (removed.boolean(i, 4)) continue;
     effects.label_changed(actor_id, store::ChangeOperation::Delete,

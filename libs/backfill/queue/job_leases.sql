@@ -1,0 +1,131 @@
+-- fragment: due_for_lease
+-- $1: now, $4: the number of jobs.
+next_attempt <= $1::timestamptz
+  ORDER BY next_attempt
+  LIMIT $4::int8
+  FOR UPDATE SKIP LOCKED
+
+-- fragment: lease_due
+-- $2: the end of the lease, $3: its owner. The columns are the fields of Job.
+UPDATE skua.backfill_jobs AS j
+SET state = 'running', attempts = j.attempts + 1, lease_number = j.lease_number + 1, lease_until = $2::timestamptz,
+  lease_owner = $3
+FROM due
+WHERE j.did = due.did
+RETURNING j.did, j.host, j.file, j.since, j.rev, j.attempts, j.lease_number
+
+-- name: backfill_jobs_lease_host
+WITH due AS MATERIALIZED (
+  SELECT did FROM skua.backfill_jobs
+  WHERE {{queued_at_host}} AND host = $5 AND {{due_for_lease}}
+)
+{{lease_due}};
+
+-- name: backfill_jobs_lease_host_of
+WITH due AS MATERIALIZED (
+  SELECT did FROM skua.backfill_jobs
+  WHERE {{queued_at_host}} AND host = $5 AND did = ANY($6::text[]) AND {{due_for_lease}}
+)
+{{lease_due}};
+
+-- name: backfill_jobs_lease_unknown
+WITH due AS MATERIALIZED (
+  SELECT did FROM skua.backfill_jobs
+  WHERE {{queued_without_host}} AND {{due_for_lease}}
+)
+{{lease_due}};
+
+-- name: backfill_jobs_lease_unknown_of
+WITH due AS MATERIALIZED (
+  SELECT did FROM skua.backfill_jobs
+  WHERE {{queued_without_host}} AND did = ANY($5::text[]) AND {{due_for_lease}}
+)
+{{lease_due}};
+
+-- name: backfill_jobs_lease_file
+WITH due AS MATERIALIZED (
+  SELECT did FROM skua.backfill_jobs
+  WHERE {{queued_with_file}} AND {{due_for_lease}}
+)
+{{lease_due}};
+
+-- name: backfill_jobs_lease_file_of
+WITH due AS MATERIALIZED (
+  SELECT did FROM skua.backfill_jobs
+  WHERE {{queued_with_file}} AND did = ANY($5::text[]) AND {{due_for_lease}}
+)
+{{lease_due}};
+
+-- name: backfill_jobs_renew
+-- Skips a job that is locked: it is ending and needs no lease. The lock of a transaction that
+-- writes a chunk is weaker, and its job is renewed.
+WITH held AS MATERIALIZED (
+  SELECT did
+  FROM skua.backfill_jobs
+  WHERE state = 'running' AND lease_owner = $1 AND lease_until > $2::timestamptz
+  FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE skua.backfill_jobs AS j
+SET lease_until = $3::timestamptz
+FROM held
+WHERE j.did = held.did;
+
+-- name: backfill_jobs_release
+WITH held AS MATERIALIZED (
+  SELECT did
+  FROM skua.backfill_jobs
+  WHERE state = 'running' AND lease_owner = $1
+  ORDER BY did
+  FOR UPDATE
+)
+UPDATE skua.backfill_jobs AS j
+SET state = 'queued', lease_until = NULL, lease_owner = NULL, attempts = j.attempts - 1
+FROM held
+WHERE j.did = held.did;
+
+-- fragment: reclaimed
+-- $1: now, $2: the number of crashes after which a job fails. A lost lease does not count as an attempt, because nobody
+-- knows which of the jobs crashed the process. A job without a host did not: only its document was looked up.
+lease_until = NULL, lease_owner = NULL, attempts = j.attempts - 1, lost = lost.times,
+  finished_at = CASE WHEN lost.often THEN $1::timestamptz ELSE j.finished_at END,
+  state = CASE WHEN lost.times >= $2::int4 THEN 'failed' ELSE 'queued' END,
+  next_attempt = $1::timestamptz + make_interval(secs =>
+    CASE WHEN lost.times >= $2::int4 THEN {{rare_delay}}
+      WHEN lost.times <= 2 THEN 0
+      ELSE least(10 * 2 ^ (lost.times - 3), 3600)
+    END)
+FROM lost
+WHERE j.did = lost.did
+
+-- name: backfill_jobs_reclaim_expired
+WITH lost AS MATERIALIZED (
+  SELECT did, times, times > 2 OR times >= $2::int4 AS often
+  FROM (
+    SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 AS times
+    FROM skua.backfill_jobs
+    WHERE state = 'running' AND lease_until <= $1::timestamptz
+    ORDER BY did
+    FOR UPDATE SKIP LOCKED
+  ) AS held
+)
+UPDATE skua.backfill_jobs AS j
+SET error = CASE WHEN lost.often THEN 'the process that had it did not renew its lease' ELSE j.error END,
+  {{reclaimed}};
+
+-- name: backfill_jobs_reclaim_orphans
+WITH lost AS MATERIALIZED (
+  SELECT did, times, times > 2 OR times >= $2::int4 AS often
+  FROM (
+    SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 AS times
+    FROM skua.backfill_jobs
+    WHERE state = 'running' AND NOT EXISTS (
+      SELECT FROM pg_stat_activity AS s
+      WHERE s.datname = current_database() AND s.application_name = lease_owner
+    )
+    ORDER BY did
+    FOR UPDATE SKIP LOCKED
+  ) AS held
+)
+UPDATE skua.backfill_jobs AS j
+SET error = CASE WHEN lost.often THEN 'the process that had it ended' ELSE j.error END,
+  {{reclaimed}};

@@ -1,0 +1,102 @@
+-- name: consumers_next_to_build
+-- Lanes exist: the tables are built, and a crash came before the consumer was set to running.
+SELECT c.id, c.name, c.lanes, EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id)
+FROM skua.consumers AS c
+WHERE c.state = 'filling'
+  AND c.role = 'next'
+  AND NOT c.paused
+  AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp())
+  AND NOT EXISTS (SELECT FROM skua.dropped_indexes)
+ORDER BY c.id;
+
+-- name: consumers_lock_build
+SELECT pg_try_advisory_xact_lock(1936422147, $1::int4);
+
+-- name: consumers_insert_lanes
+INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start)
+SELECT $1::int4, n::int2, e.start, e.start
+FROM (SELECT skua.change_log_end() AS start) AS e
+CROSS JOIN generate_series(0, $2::int4 - 1) AS n;
+
+-- name: consumers_set_running
+UPDATE skua.consumers
+SET state = 'running', error = NULL, retry_at = NULL
+WHERE id = $1::int4 AND state = 'filling' AND role = 'next';
+
+-- name: consumers_upkeep_failed
+UPDATE skua.consumers
+SET error = $2::text, retry_at = clock_timestamp() + interval '1 minute'
+WHERE id = $1::int4 AND (role = 'retired' OR state IN ('filling', 'running'));
+
+-- name: consumers_upkeep_works
+UPDATE skua.consumers
+SET error = NULL, retry_at = NULL
+WHERE id = $1::int4 AND role = 'live' AND state = 'running' AND error IS NOT NULL;
+
+-- name: consumers_need_owner
+UPDATE skua.consumers
+SET error = $1::text
+WHERE state = 'filling' AND role = 'next' AND error IS DISTINCT FROM $1::text
+RETURNING name;
+
+-- name: consumers_next_to_exchange
+SELECT c.id, c.name, c.lanes
+FROM skua.consumers AS c
+WHERE c.role = 'next'
+  AND c.state = 'running'
+  AND NOT c.paused
+  AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp())
+  AND NOT EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked)
+  AND (
+    SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id
+  ) >= skua.change_log_end() - $1::int8
+ORDER BY c.id;
+
+-- name: consumers_lock_lanes
+SELECT lane, pos
+FROM skua.consumer_lanes
+WHERE consumer_id = $1::int4
+ORDER BY lane
+FOR UPDATE;
+
+-- name: consumers_log_end
+SELECT skua.change_log_end();
+
+-- name: consumers_retire_live
+UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND role = 'live';
+
+-- name: consumers_make_live
+UPDATE skua.consumers
+SET role = 'live', error = NULL, retry_at = NULL
+WHERE id = $1::int4 AND role = 'next';
+
+-- name: consumers_waiting_lanes
+SELECT lane, pos
+FROM skua.consumer_lanes
+WHERE consumer_id = $1::int4 AND waiting_pos IS NOT NULL
+ORDER BY lane;
+
+-- name: consumers_retired
+SELECT id, name, lanes
+FROM skua.consumers
+WHERE role = 'retired' AND (retry_at IS NULL OR retry_at <= clock_timestamp())
+ORDER BY id;
+
+-- name: consumers_lock_retired
+SELECT
+FROM skua.consumers
+WHERE id = $1::int4 AND role = 'retired'
+FOR UPDATE SKIP LOCKED;
+
+-- name: consumers_delete
+WITH lanes AS (DELETE FROM skua.consumer_lanes WHERE consumer_id = $1::int4),
+waiting AS (DELETE FROM skua.waiting_changes WHERE consumer_id = $1::int4),
+secrets AS (DELETE FROM skua.consumer_secrets WHERE consumer_id = $1::int4)
+DELETE FROM skua.consumers
+WHERE id = $1::int4;
+
+-- name: consumers_live
+SELECT c.id, c.lanes,
+  skua.change_log_end() - (SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id)
+FROM skua.consumers AS c
+WHERE c.name = $1::text AND c.role = 'live' AND c.state = 'running';

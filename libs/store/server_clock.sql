@@ -1,0 +1,2 @@
+-- name: server_clock_now
+SELECT clock_timestamp();

@@ -1,33 +1,23 @@
 #include "backfill/errc.hpp"
 
-#include <string>
+#include <array>
+
+#include "base/error_category.hpp"
 
 namespace skua::backfill {
 namespace {
 
-class Category final : public boost::system::error_category {
- public:
-  const char* name() const noexcept override { return "skua.backfill"; }
-
-  std::string message(int value) const override {
-    switch (static_cast<errc>(value)) {
-      case errc::list_form:
-        return "the answer is not the requested list";
-      case errc::list_too_long:
-        return "a page of the list has too many entries";
-      case errc::list_empty_pages:
-        return "the list has too many empty pages";
-      case errc::host_name:
-        return "not a plain host name";
-    }
-    return "unknown backfill error";
-  }
-};
+constexpr auto kErrorTexts = std::to_array<ErrorText<errc>>({
+    {errc::list_form, "the answer is not the requested list"},
+    {errc::list_too_long, "a page of the list has too many entries"},
+    {errc::list_empty_pages, "the list has too many empty pages"},
+    {errc::host_name, "not a plain host name"},
+});
 
 }  // namespace
 
 boost::system::error_code make_error_code(errc e) {
-  static const Category category;
+  static const ErrorCategory<kErrorTexts> category("skua.backfill");
   return {static_cast<int>(e), category};
 }
 

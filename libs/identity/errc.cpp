@@ -1,67 +1,38 @@
 #include "identity/errc.hpp"
 
-#include <string>
+#include <array>
 
+#include "base/error_category.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::identity {
 namespace {
 
-class Category final : public boost::system::error_category {
- public:
-  const char* name() const noexcept override { return "skua.identity"; }
-
-  std::string message(int value) const override {
-    switch (static_cast<errc>(value)) {
-      case errc::did_syntax:
-        return "not a DID";
-      case errc::did_method:
-        return "the DID's method is not supported: it must be did:plc, or did:web with a host "
-               "name only";
-      case errc::did_not_found:
-        return "there is no such DID";
-      case errc::did_tombstoned:
-        return "the DID was given up (tombstoned)";
-      case errc::document_json:
-        return "the DID document is no JSON object";
-      case errc::document_of_other:
-        return "the DID document is of another DID";
-      case errc::document_without_key:
-        return "the DID document has no verification method #atproto";
-      case errc::document_key:
-        return "the DID document's #atproto key cannot be used";
-      case errc::document_without_pds:
-        return "the DID document has no service #atproto_pds";
-      case errc::document_pds:
-        return "the DID document's #atproto_pds is no http or https URL";
-      case errc::handle_syntax:
-        return "not a handle";
-      case errc::handle_not_found:
-        return "nothing says which DID the handle has";
-      case errc::handle_ambiguous:
-        return "what is said of the handle's DID contradicts itself or names none";
-      case errc::handle_of_other:
-        return "the handle belongs to another DID";
-      case errc::server_failed:
-        return "the server answered with an error";
-      case errc::rate_limited:
-        return "the server asks to come back later";
-      case errc::dns_failed:
-        return "DNS does not answer; --dns ADDRESS names another server";
-      case errc::busy:
-        return "too many identities are being looked up";
-      case errc::stopped:
-        return "stopped";
-      case errc::export_line:
-        return "not a line of a PLC directory's export";
-      case errc::export_unreadable:
-        return "the export cannot be read to its end";
-      case errc::unforeseen:
-        return "what was answered cannot be processed";
-    }
-    return "unknown identity error";
-  }
-};
+constexpr auto kErrorTexts = std::to_array<ErrorText<errc>>({
+    {errc::did_syntax, "not a DID"},
+    {errc::did_method,
+     "the DID's method is not supported: it must be did:plc, or did:web with a host name only"},
+    {errc::did_not_found, "there is no such DID"},
+    {errc::did_tombstoned, "the DID was given up (tombstoned)"},
+    {errc::document_json, "the DID document is no JSON object"},
+    {errc::document_of_other, "the DID document is of another DID"},
+    {errc::document_without_key, "the DID document has no verification method #atproto"},
+    {errc::document_key, "the DID document's #atproto key cannot be used"},
+    {errc::document_without_pds, "the DID document has no service #atproto_pds"},
+    {errc::document_pds, "the DID document's #atproto_pds is no http or https URL"},
+    {errc::handle_syntax, "not a handle"},
+    {errc::handle_not_found, "nothing says which DID the handle has"},
+    {errc::handle_ambiguous, "what is said of the handle's DID contradicts itself or names none"},
+    {errc::handle_of_other, "the handle belongs to another DID"},
+    {errc::server_failed, "the server answered with an error"},
+    {errc::rate_limited, "the server asks to come back later"},
+    {errc::dns_failed, "DNS does not answer; --dns ADDRESS names another server"},
+    {errc::busy, "too many identities are being looked up"},
+    {errc::stopped, "stopped"},
+    {errc::export_line, "not a line of a PLC directory's export"},
+    {errc::export_unreadable, "the export cannot be read to its end"},
+    {errc::unforeseen, "what was answered cannot be processed"},
+});
 
 bool is_server_failure(errc error) {
   return error == errc::server_failed || error == errc::rate_limited || error == errc::dns_failed ||
@@ -93,7 +64,7 @@ bool is_server_failure(transport::errc error) {
 }  // namespace
 
 boost::system::error_code make_error_code(errc e) {
-  static const Category category;
+  static const ErrorCategory<kErrorTexts> category("skua.identity");
   return {static_cast<int>(e), category};
 }
 

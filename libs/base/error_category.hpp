@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <boost/system/error_code.hpp>
+
+namespace skua {
+
+/// The text of an error for people.
+template <class Errc>
+struct ErrorText {
+  Errc error;
+  const char* message;
+};
+
+/// Whether an enum has an enumerator of this value: the compiler prints another value as a cast.
+template <auto Value>
+consteval bool is_enumerator() {
+  return std::string_view(__PRETTY_FUNCTION__).find("Value = (") == std::string_view::npos;
+}
+
+/// Whether a table has the errors of its enum in the order of their numbers, and all of them.
+template <const auto& Errors>
+consteval bool is_complete() {
+  using Errc = decltype(Errors[0].error);
+  for (std::size_t i = 0; i < Errors.size(); ++i) {
+    if (Errors[i].error != static_cast<Errc>(i + 1)) return false;
+  }
+  return !is_enumerator<static_cast<Errc>(Errors.size() + 1)>();
+}
+
+/// The category of an enum whose errors have the numbers 1, 2, ... . `Errors` is the table of their
+/// texts: a constexpr array of ErrorText, or of a struct with the same members. Codes compare by
+/// the address of their category, so that a table has one category, which lives as long as the
+/// program. Any thread.
+template <const auto& Errors>
+class ErrorCategory final : public boost::system::error_category {
+ public:
+  static_assert(is_complete<Errors>(), "an error of the enum has no text, or another place");
+
+  explicit ErrorCategory(const char* name) : name_(name) {}
+
+  const char* name() const noexcept override { return name_; }
+  std::string message(int value) const override {
+    const std::size_t index = static_cast<std::size_t>(value) - 1;
+    return index < Errors.size() ? Errors[index].message : "unknown error";
+  }
+
+ private:
+  const char* const name_;
+};
+
+}  // namespace skua

@@ -67,7 +67,7 @@ void move(store::Session& session, const Verdict& verdict, writer::Effects& effe
 std::size_t change_rows(store::Session& session, const writer::TableWriter& table,
                         std::vector<Verdict>& verdicts, writer::Effects& effects) {
   take_locks(session, verdicts);
-  std::vector<writer::RowKey> keys;
+  std::vector<store::RecordKey> keys;
   keys.reserve(verdicts.size());
   for (const Verdict& verdict : verdicts) keys.push_back(verdict.row.key);
   const std::vector<std::int64_t> revs = table.read_revs(session, keys);

@@ -10,8 +10,8 @@
 #include "atproto/sha256.hpp"
 #include "atproto/tid.hpp"
 #include "base/time.hpp"
+#include "store/record_key.hpp"
 #include "store/session.hpp"
-#include "writer/row_key.hpp"
 #include "writer/table_writer.hpp"
 
 namespace skua::recheck {
@@ -31,7 +31,7 @@ struct Place {
 /// A row with the content of a record.
 struct StoredRow {
   Place place;
-  writer::RowKey key;
+  store::RecordKey key;
   atproto::Tid rev;
   atproto::Digest cid{};
   Timestamp indexed_at;

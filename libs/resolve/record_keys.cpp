@@ -6,7 +6,7 @@ namespace {
 
 using store::Array;
 
-using Texts = std::map<RecordKey, KeyText>;
+using Texts = std::map<store::RecordKey, KeyText>;
 
 struct Columns {
   Array actors{Array::Type::int4};

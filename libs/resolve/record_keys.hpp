@@ -1,21 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "store/record_key.hpp"
 #include "store/session.hpp"
 
 namespace skua::resolve {
-
-/// The key of a row of `bsky.rkeys`.
-struct RecordKey {
-  std::int32_t actor_id = 0;
-  std::int32_t collection_id = 0;
-  std::int64_t rkey = 0;
-  friend auto operator<=>(const RecordKey&, const RecordKey&) = default;
-};
 
 /// The statement of a batch about a record key whose number does not determine its text.
 struct KeyText {
@@ -25,10 +17,11 @@ struct KeyText {
 };
 
 /// Record keys whose stored text is another than the batch's, with the stored one.
-using KeyConflicts = std::map<RecordKey, std::string>;
+using KeyConflicts = std::map<store::RecordKey, std::string>;
 
 /// Compares the texts with `bsky.rkeys` and inserts those that are absent. Outside any transaction.
 /// Throws store::SqlError; may then be called again.
-KeyConflicts store_key_texts(store::Session& session, const std::map<RecordKey, KeyText>& texts);
+KeyConflicts store_key_texts(store::Session& session,
+                             const std::map<store::RecordKey, KeyText>& texts);
 
 }  // namespace skua::resolve

@@ -200,15 +200,15 @@ void Resolver::resolve_collections(Events events) {
 }
 
 std::vector<Conflict> Resolver::resolve_keys(Events events) {
-  std::map<RecordKey, KeyText> texts;
-  std::vector<std::pair<std::size_t, RecordKey>> users;  // event index, key
+  std::map<store::RecordKey, KeyText> texts;
+  std::vector<std::pair<std::size_t, store::RecordKey>> users;  // event index, key
   std::map<std::size_t, std::string> reasons;
 
   const auto conflict = [&](std::size_t index, std::string_view text, std::string_view stored) {
     reasons.emplace(index, fmt::format("record key '{}' has the number of '{}', which came first",
                                        text, stored));
   };
-  const auto use = [&](std::size_t index, const RecordKey& key, KeyText text) {
+  const auto use = [&](std::size_t index, const store::RecordKey& key, KeyText text) {
     const auto [place, is_new] = texts.try_emplace(key, text);
     if (!is_new && place->second.text != text.text) {
       conflict(index, text.text, place->second.text);

@@ -7,7 +7,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "writer/live_policy.hpp"
-#include "writer/record_id.hpp"
+#include "writer/record_key.hpp"
 
 namespace skua::writer {
 namespace {
@@ -25,14 +25,14 @@ Events events_of(std::span<const TakenEvent> batch) {
 /// Whether the BulkWriter can write these events: each creates or replaces another record. The
 /// chunks of jobs always do: a repository has each key once.
 bool can_copy(std::span<const TakenEvent> batch) {
-  boost::unordered_flat_set<RecordId> keys;
+  boost::unordered_flat_set<RecordKey> keys;
   for (const TakenEvent& taken : batch) {
     if (taken.chunk->lease_number != 0) continue;
     const ResolvedEvent& event = *taken.event;
     if (std::holds_alternative<event::Rejection>(event.event.body)) continue;
     const auto* change = std::get_if<event::RecordChange>(&event.event.body);
     if (change == nullptr || change->operation == event::Operation::Delete) return false;
-    if (!keys.insert(RecordId::of(event)).second) return false;
+    if (!keys.insert(key_of(event)).second) return false;
   }
   return true;
 }

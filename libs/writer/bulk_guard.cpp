@@ -26,9 +26,9 @@ BulkGuard::BulkGuard(store::Session& session, std::span<const std::int32_t> acto
     heads_.emplace(heads.int4(i, 0), rev_of(heads, i, 1));
   }
 
-  const auto take = [](const store::Rows& rows, Map<RecordId, std::uint64_t>& map) {
+  const auto take = [](const store::Rows& rows, Map<RecordKey, std::uint64_t>& map) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      map.emplace(RecordId{rows.int4(i, 0), rows.int4(i, 1), rows.int8(i, 2)}, rev_of(rows, i, 3));
+      map.emplace(RecordKey{rows.int4(i, 0), rows.int4(i, 1), rows.int8(i, 2)}, rev_of(rows, i, 3));
     }
   };
   take(session.execute(sql::bulk_guard_tombstones, params), tombstones_);
@@ -47,7 +47,7 @@ std::vector<GuardedChange> BulkGuard::news(
     }
     bool has_records_row = false;
     if (!tombstones_.empty() || !records_.empty()) {
-      const RecordId key = RecordId::of(*change);
+      const RecordKey key = key_of(*change);
       const auto tombstone = tombstones_.find(key);
       if (tombstone != tombstones_.end() && rev <= tombstone->second) continue;
       const auto record = records_.find(key);

@@ -10,7 +10,7 @@
 #include "event/resolved_event.hpp"
 #include "store/session.hpp"
 #include "writer/guard.hpp"
-#include "writer/record_id.hpp"
+#include "writer/record_key.hpp"
 
 namespace skua::writer {
 
@@ -37,8 +37,8 @@ class BulkGuard {
   Map<std::int32_t, std::uint64_t> old_;
   /// Where the account's repository is known to stand.
   Map<std::int32_t, std::uint64_t> heads_;
-  Map<RecordId, std::uint64_t> tombstones_;
-  Map<RecordId, std::uint64_t> records_;
+  Map<RecordKey, std::uint64_t> tombstones_;
+  Map<RecordKey, std::uint64_t> records_;
 };
 
 }  // namespace skua::writer

@@ -13,7 +13,7 @@ using EventPointers = std::vector<const event::ResolvedEvent*>;
 /// ones the upsert's own guard does this.
 EventPointers newer_than_rows(store::Session& session, const TableWriter& table,
                               const EventPointers& invalid) {
-  std::vector<RowKey> keys;
+  std::vector<RecordKey> keys;
   keys.reserve(invalid.size());
   for (const auto* change : invalid) {
     keys.push_back({change->actor_id, change->collection_id, change->rkey_number});

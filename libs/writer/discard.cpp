@@ -25,7 +25,7 @@ std::size_t discard_rows(store::Session& session, const TableWriter& table, cons
     // Only rows with content: the table removes as many as it finds.
     const std::vector<StoredRow> found = table.rows_before(
         session, actor_id, std::numeric_limits<std::int64_t>::max(), std::nullopt, kRowsOfRemoval);
-    std::vector<RowKey> keys;
+    std::vector<RecordKey> keys;
     keys.reserve(found.size());
     for (const StoredRow& row : found) keys.push_back(row.key);
     return table.discard(session, keys, std::nullopt, effects);
@@ -53,7 +53,7 @@ ExpiredCounts discard_expired(store::Session& session, const TableWriter* table,
   const auto type = static_cast<std::uint8_t>(records::record_type_of(collection));
   std::vector<store::Lock> locks;
   const auto keys_of = [&](const std::vector<ExpiredRow>& rows) {
-    std::vector<RowKey> keys;
+    std::vector<RecordKey> keys;
     keys.reserve(rows.size());
     for (const ExpiredRow& row : rows) {
       keys.push_back(row.key);
@@ -61,8 +61,8 @@ ExpiredCounts discard_expired(store::Session& session, const TableWriter* table,
     }
     return keys;
   };
-  const std::vector<RowKey> table_keys = keys_of(in_table);
-  const std::vector<RowKey> record_keys = keys_of(in_records);
+  const std::vector<RecordKey> table_keys = keys_of(in_table);
+  const std::vector<RecordKey> record_keys = keys_of(in_records);
   if (locks.empty()) return {};
   store::lock_xact(session, std::move(locks));
   Effects effects;

@@ -63,7 +63,7 @@ void Effects::updated(const event::ResolvedEvent& event, const CountedReferences
   }
 }
 
-void Effects::removed(const RowKey& key, std::int64_t rev, const CountedReferences& before) {
+void Effects::removed(const RecordKey& key, std::int64_t rev, const CountedReferences& before) {
   add({.operation = ChangeOperation::Delete,
        .actor_id = key.actor_id,
        .collection_id = key.collection_id,
@@ -181,7 +181,7 @@ void Effects::sort_by_revision() {
 
 /// What a transaction did to the records of one account with one target.
 struct Effects::OnceReference {
-  RowKey owner;  // without an rkey
+  RecordKey owner;  // without an rkey
   store::ReferenceTarget target;
   std::size_t reference = 0;
 

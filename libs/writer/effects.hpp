@@ -10,7 +10,7 @@
 #include "event/resolved_event.hpp"
 #include "store/change_log.hpp"
 #include "store/session.hpp"
-#include "writer/row_key.hpp"
+#include "writer/record_key.hpp"
 
 namespace skua::writer {
 
@@ -44,7 +44,7 @@ class Effects {
   void updated(const event::ResolvedEvent& event, const CountedReferences& before,
                const CountedReferences& now);
   /// The row of a key lost its content in this table.
-  void removed(const RowKey& key, std::int64_t rev, const CountedReferences& before);
+  void removed(const RecordKey& key, std::int64_t rev, const CountedReferences& before);
 
   void account_changed(std::int32_t actor_id, bool is_deleted);
   void handle_changed(std::int32_t actor_id);

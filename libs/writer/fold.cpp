@@ -4,22 +4,22 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "writer/record_id.hpp"
+#include "writer/record_key.hpp"
 
 namespace skua::writer {
 
 Folded fold_batch(std::span<const event::ResolvedEvent* const> batch) {
-  using Newest = boost::unordered_flat_map<RecordId, std::size_t>;
+  using Newest = boost::unordered_flat_map<RecordKey, std::size_t>;
   Newest newest;
   Newest newest_deletes;
   newest.reserve(batch.size());
-  const auto take = [&](Newest& map, const RecordId& key, std::size_t i) {
+  const auto take = [&](Newest& map, const RecordKey& key, std::size_t i) {
     const auto [place, inserted] = map.try_emplace(key, i);
     if (!inserted && batch[i]->change().rev >= batch[place->second]->change().rev) {
       place->second = i;
     }
   };
-  const auto key_of = [&](std::size_t i) { return RecordId::of(*batch[i]); };
+  const auto key_at = [&](std::size_t i) { return key_of(*batch[i]); };
   const auto is_change = [&](std::size_t i) {
     return std::holds_alternative<event::RecordChange>(batch[i]->event.body);
   };
@@ -28,8 +28,8 @@ Folded fold_batch(std::span<const event::ResolvedEvent* const> batch) {
   };
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!is_change(i)) continue;
-    take(newest, key_of(i), i);
-    if (is_delete(i)) take(newest_deletes, key_of(i), i);
+    take(newest, key_at(i), i);
+    if (is_delete(i)) take(newest_deletes, key_at(i), i);
   }
 
   Folded folded;
@@ -39,10 +39,10 @@ Folded fold_batch(std::span<const event::ResolvedEvent* const> batch) {
       folded.survivors.push_back(i);
       continue;
     }
-    const std::size_t survivor = newest.at(key_of(i));
+    const std::size_t survivor = newest.at(key_at(i));
     if (survivor == i) {
       folded.survivors.push_back(i);
-    } else if (is_delete(i) && !is_delete(survivor) && newest_deletes.at(key_of(i)) == i) {
+    } else if (is_delete(i) && !is_delete(survivor) && newest_deletes.at(key_at(i)) == i) {
       folded.overtaken_deletes.push_back(i);
     }
   }

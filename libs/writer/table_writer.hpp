@@ -12,13 +12,13 @@
 #include "store/change_log.hpp"
 #include "store/session.hpp"
 #include "writer/effects.hpp"
-#include "writer/row_key.hpp"
+#include "writer/record_key.hpp"
 
 namespace skua::writer {
 
 /// A run of keys of one account and collection: `first` up to `last`.
 struct KeyRange {
-  RowKey first;
+  RecordKey first;
   std::int64_t last = 0;
   /// How many rows are worth reading.
   std::size_t limit = 0;
@@ -33,7 +33,7 @@ struct FoundKey {
 
 /// A row that stands in a table, and its record's path: `app.bsky.feed.like/3k...`.
 struct StoredRow {
-  RowKey key;
+  RecordKey key;
   std::string path;
 };
 
@@ -50,7 +50,7 @@ struct ExpiredQuestion {
 };
 
 struct ExpiredRow {
-  RowKey key;
+  RecordKey key;
   std::string did;
 };
 
@@ -119,7 +119,8 @@ class TableWriter {
   /// An account's rows of revisions before `rev`, in the order of their keys after `after` (without
   /// a key: from the first on), `limit` at most. Of posts only those that hold a record.
   virtual std::vector<StoredRow> rows_before(store::Session& session, std::int32_t actor_id,
-                                             std::int64_t rev, const std::optional<RowKey>& after,
+                                             std::int64_t rev,
+                                             const std::optional<RecordKey>& after,
                                              std::size_t limit) const = 0;
 
   /// Deletes rows with an older revision than the event. For a post an empty row stays, or is
@@ -131,7 +132,7 @@ class TableWriter {
 
   /// The revision of each key's row, or kNoRow.
   virtual std::vector<std::int64_t> read_revs(store::Session& session,
-                                              std::span<const RowKey> keys) const = 0;
+                                              std::span<const RecordKey> keys) const = 0;
 
   /// Removes up to `limit` rows of an account whose revision is `rev` or older; of posts an empty
   /// row stays, marked as deleted. Returns how many.
@@ -144,7 +145,7 @@ class TableWriter {
 
   /// Deletes these rows, and leaves no stub, as if they had never been stored. With `before` only
   /// rows that are older still. Returns how many had content.
-  virtual std::size_t discard(store::Session& session, std::span<const RowKey> keys,
+  virtual std::size_t discard(store::Session& session, std::span<const RecordKey> keys,
                               std::optional<Timestamp> before, Effects& effects) const = 0;
 
   /// For each question the number of rows that refer to the target. An account may have any number

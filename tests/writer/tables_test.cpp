@@ -209,7 +209,7 @@ TEST_P(EachTableTest, revisions_are_read) {
   std::vector<UnresolvedEvent> events;
   events.push_back(write_at(10));
   const auto batch = resolved(std::move(events));
-  const std::vector<RowKey> keys = {
+  const std::vector<RecordKey> keys = {
       {99, batch[0].collection_id, 1},
       {batch[0].actor_id, batch[0].collection_id, batch[0].rkey_number},
       {batch[0].actor_id, batch[0].collection_id, 12345}};
@@ -222,7 +222,7 @@ TEST_P(EachTableTest, keys_are_read_and_a_record_is_no_stub) {
   std::vector<UnresolvedEvent> events;
   events.push_back(write_at(10));
   const auto batch = resolved(std::move(events));
-  const RowKey own = {batch[0].actor_id, batch[0].collection_id, batch[0].rkey_number};
+  const RecordKey own = {batch[0].actor_id, batch[0].collection_id, batch[0].rkey_number};
   const std::vector<KeyRange> ranges = {
       {{own.actor_id, own.collection_id, own.rkey + 1}, own.rkey + 9, 5},
       {{own.actor_id, own.collection_id, own.rkey - 9}, own.rkey, 5},
@@ -377,7 +377,7 @@ TEST_F(TablesTest, a_record_without_a_table_is_kept_whole) {
   std::vector<UnresolvedEvent> events;
   events.push_back(made_delete(kAuthor, "com.example.thing", "any:key", 13));
   const auto batch = resolved(std::move(events));
-  const std::vector<RowKey> keys = {
+  const std::vector<RecordKey> keys = {
       {1, 1, 1}, {batch[0].actor_id, batch[0].collection_id, batch[0].rkey_number}};
   EXPECT_EQ(records_table().read_revs(*session_, keys),
             (std::vector<std::int64_t>{TableWriter::kNoRow, 12}));

@@ -176,7 +176,7 @@ std::size_t remove_rows(store::Session& session, const TableWriter& table, atpro
 template <class F>
 void for_absent(store::Session& session, const TableWriter& table,
                 const WrittenRepository& repository, F&& remove) {
-  std::optional<writer::RowKey> last;
+  std::optional<store::RecordKey> last;
   for (;;) {
     std::vector<StoredRow> page =
         table.rows_before(session, repository.actor_id, int8_of(repository.rev), last, kPage);

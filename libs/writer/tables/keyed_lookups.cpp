@@ -24,7 +24,7 @@ std::vector<std::int32_t> ids_in(const store::Rows& rows) {
 
 std::vector<std::vector<FoundKey>> KeyedTable::read_keys(store::Session& session,
                                                          std::span<const KeyRange> ranges) const {
-  std::vector<RowKey> firsts;
+  std::vector<RecordKey> firsts;
   Array lasts(Array::Type::int8);
   Array limits(Array::Type::int8);
   for (const KeyRange& range : ranges) {
@@ -57,10 +57,12 @@ std::vector<std::int32_t> KeyedTable::actors_with_rows_before(
 }
 
 std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, std::int32_t actor_id,
-                                               std::int64_t rev, const std::optional<RowKey>& after,
+                                               std::int64_t rev,
+                                               const std::optional<RecordKey>& after,
                                                std::size_t limit) const {
-  const RowKey last = after.value_or(RowKey{actor_id, std::numeric_limits<std::int32_t>::min(),
-                                            std::numeric_limits<std::int64_t>::min()});
+  const RecordKey last =
+      after.value_or(RecordKey{actor_id, std::numeric_limits<std::int32_t>::min(),
+                               std::numeric_limits<std::int64_t>::min()});
   store::Params params;
   params.int4(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit)).int8(last.rkey);
   params.int4(key_ == Key::ManyCollections ? last.collection_id : collection_id());
@@ -87,7 +89,7 @@ std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, std::int
 }
 
 std::vector<std::int64_t> KeyedTable::read_revs(store::Session& session,
-                                                std::span<const RowKey> keys) const {
+                                                std::span<const RecordKey> keys) const {
   store::Params params;
   append_keys(params, keys);
   const store::Rows rows = session.execute(statements_.read_revs(), params);

@@ -13,16 +13,13 @@ const std::vector<BatchColumn> kManyCollections = {{"actor_id", Array::Type::int
                                                    {"collection_id", Array::Type::int4, ""},
                                                    {"rkey", Array::Type::int8, ""}};
 
-RowKey key_of(const event::ResolvedEvent& event) {
-  return {event.actor_id, event.collection_id, event.rkey_number};
-}
-
 /// The place of a key in events that are sorted by key.
-std::size_t place_of(TableWriter::Events events, const RowKey& key) {
-  const auto place = std::lower_bound(events.begin(), events.end(), key,
-                                      [](const event::ResolvedEvent* event, const RowKey& other) {
-                                        return key_of(*event) < other;
-                                      });
+std::size_t place_of(TableWriter::Events events, const RecordKey& key) {
+  const auto place =
+      std::lower_bound(events.begin(), events.end(), key,
+                       [](const event::ResolvedEvent* event, const RecordKey& other) {
+                         return key_of(*event) < other;
+                       });
   return static_cast<std::size_t>(place - events.begin());
 }
 
@@ -37,11 +34,11 @@ KeyedTable::KeyedTable(const std::string& table, Key key, std::span<const BatchC
   if (!stub_marker.empty()) statements_.keep_stubs(stub_marker);
 }
 
-void KeyedTable::append_keys(store::Params& params, std::span<const RowKey> keys) const {
+void KeyedTable::append_keys(store::Params& params, std::span<const RecordKey> keys) const {
   Array actors(Array::Type::int4);
   Array collections(Array::Type::int4);
   Array rkeys(Array::Type::int8);
-  for (const RowKey& key : keys) {
+  for (const RecordKey& key : keys) {
     actors.int4(key.actor_id);
     collections.int4(key.collection_id);
     rkeys.int8(key.rkey);
@@ -52,7 +49,7 @@ void KeyedTable::append_keys(store::Params& params, std::span<const RowKey> keys
 }
 
 void KeyedTable::append_keys(store::Params& params, Events events) const {
-  std::vector<RowKey> keys;
+  std::vector<RecordKey> keys;
   keys.reserve(events.size());
   for (const event::ResolvedEvent* event : events) {
     keys.push_back({event->actor_id, event->collection_id, event->rkey_number});
@@ -81,7 +78,7 @@ store::Params KeyedTable::row_params(Events events, Timestamp indexed_at) const 
   return params;
 }
 
-RowKey KeyedTable::key_in(const store::Rows& rows, std::size_t row) const {
+RecordKey KeyedTable::key_in(const store::Rows& rows, std::size_t row) const {
   if (key_ == Key::OneCollection) return {rows.int4(row, 0), collection_id(), rows.int8(row, 1)};
   return {rows.int4(row, 0), rows.int4(row, 1), rows.int8(row, 2)};
 }
@@ -216,7 +213,7 @@ std::size_t KeyedTable::purge(store::Session& session, std::int32_t actor_id, st
   return removed.size();
 }
 
-std::size_t KeyedTable::discard(store::Session& session, std::span<const RowKey> keys,
+std::size_t KeyedTable::discard(store::Session& session, std::span<const RecordKey> keys,
                                 std::optional<Timestamp> before, Effects& effects) const {
   store::Params params;
   append_keys(params, keys);

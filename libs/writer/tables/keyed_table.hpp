@@ -29,18 +29,18 @@ class KeyedTable : public TableWriter {
       store::Session& session, std::span<const std::int32_t> actors,
       std::span<const std::int64_t> revs) const override;
   std::vector<StoredRow> rows_before(store::Session& session, std::int32_t actor_id,
-                                     std::int64_t rev, const std::optional<RowKey>& after,
+                                     std::int64_t rev, const std::optional<RecordKey>& after,
                                      std::size_t limit) const override;
   std::size_t remove(store::Session& session, Events events, Timestamp indexed_at,
                      Effects& effects) const override;
   std::vector<std::int64_t> read_revs(store::Session& session,
-                                      std::span<const RowKey> keys) const override;
+                                      std::span<const RecordKey> keys) const override;
   std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
                     std::size_t limit, Effects& effects) const override;
   std::string name() const override { return statements_.table(); }
   std::vector<ExpiredRow> expired_rows(store::Session& session,
                                        const ExpiredQuestion& question) const override;
-  std::size_t discard(store::Session& session, std::span<const RowKey> keys,
+  std::size_t discard(store::Session& session, std::span<const RecordKey> keys,
                       std::optional<Timestamp> before, Effects& effects) const override;
   std::vector<std::int64_t> count_references(
       store::Session& session, std::span<const ReferenceQuestion> questions) const override;
@@ -76,14 +76,14 @@ class KeyedTable : public TableWriter {
     CountedReferences references;
   };
 
-  void append_keys(store::Params& params, std::span<const RowKey> keys) const;
+  void append_keys(store::Params& params, std::span<const RecordKey> keys) const;
   void copy_into(store::Session& session, const std::string& table, Events events,
                  Timestamp indexed_at) const;
 
   store::Params row_params(Events events, Timestamp indexed_at) const;
   OldContent old_content(const store::Rows& rows, std::size_t row, std::size_t column) const;
   /// The key in the first columns of a row.
-  RowKey key_in(const store::Rows& rows, std::size_t row) const;
+  RecordKey key_in(const store::Rows& rows, std::size_t row) const;
   std::size_t key_size() const { return key_ == Key::OneCollection ? 2 : 3; }
   /// The content of the event's record replaced this one.
   void replaced(const event::ResolvedEvent& event, const OldContent& old, Effects& effects) const;

@@ -12,22 +12,9 @@ namespace skua::pages {
 namespace {
 
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
-constexpr double kMicroseconds = 1e6;
 
 double seconds_of(Timestamp time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
-/// The quantile of what a histogram counted between two moments, in seconds.
-double quantile_between(const LatencyHistogram::Counts& before, const LatencyHistogram::Counts& now,
-                        double quantile) {
-  const auto added = LatencyHistogram::between(before, now);
-  if (std::ranges::all_of(added, [](std::uint64_t count) { return count == 0; })) return kUnknown;
-  return static_cast<double>(LatencyHistogram::quantile(added, quantile).count()) / kMicroseconds;
-}
-
-bool is_growth(const LatencyHistogram::Counts& before, const LatencyHistogram::Counts& now) {
-  return std::ranges::equal(before, now, std::ranges::less_equal());
 }
 
 /// `points` in brackets, by a function that prints the one with an index.
@@ -42,6 +29,15 @@ std::string array_text(std::size_t size, const Print& print) {
 }
 
 }  // namespace
+
+std::optional<double> quantile_between(const LatencyHistogram::Counts& before,
+                                       const LatencyHistogram::Counts& now, double quantile) {
+  if (before == now || !std::ranges::equal(before, now, std::ranges::less_equal())) {
+    return std::nullopt;
+  }
+  const auto added = LatencyHistogram::between(before, now);
+  return std::chrono::duration<double>(LatencyHistogram::quantile(added, quantile)).count();
+}
 
 void History::add(const std::vector<status::LabelledMetric>& metrics, Timestamp now) {
   const std::size_t before = (next_ + kSamples - 1) % kSamples;
@@ -101,9 +97,8 @@ void History::add_points(Series& series, const Total& total, double seconds) {
     if (total.sum >= before.sum) set(series, "per_second", (total.sum - before.sum) / seconds);
     return;
   }
-  if (!is_growth(before.counts, total.counts)) return;
-  set(series, "p50", quantile_between(before.counts, total.counts, 0.5));
-  set(series, "p99", quantile_between(before.counts, total.counts, 0.99));
+  set(series, "p50", quantile_between(before.counts, total.counts, 0.5).value_or(kUnknown));
+  set(series, "p99", quantile_between(before.counts, total.counts, 0.99).value_or(kUnknown));
 }
 
 void History::set(Series& series, const char* what, double value) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,11 @@
 #include "status/prometheus_text.hpp"
 
 namespace skua::pages {
+
+/// The quantile (0 to 1) of what a histogram counted between two moments, in seconds; nothing: it
+/// counted nothing, or fell because it belongs to another run.
+std::optional<double> quantile_between(const LatencyHistogram::Counts& before,
+                                       const LatencyHistogram::Counts& now, double quantile);
 
 /// The course of every metric over the last hour, for charts. What a metric counts decides what is
 /// kept of it, for all its labels together:

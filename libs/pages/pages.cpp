@@ -32,6 +32,7 @@ constexpr const char* kReady = "/health/ready";
 constexpr const char* kLive = "/health/live";
 constexpr const char* kMetrics = "/metrics";
 constexpr const char* kStatus = "/status";
+constexpr const char* kProcess = "/status/process";
 constexpr const char* kLatest = "/latest";
 constexpr const char* kHistory = "/history";
 
@@ -81,7 +82,7 @@ Pages::~Pages() {
 }
 
 void Pages::add_routes(http_server::Server::Routes& routes) {
-  for (const char* path : {kReady, kMetrics, kHistory}) {
+  for (const char* path : {kReady, kMetrics, kProcess, kHistory}) {
     routes[path] = {Method::Get, [this](std::shared_ptr<Exchange> exchange) {
                       const std::scoped_lock lock(mutex_);
                       waiting_.push_back(std::move(exchange));
@@ -131,6 +132,7 @@ void Pages::run(const std::stop_token& stop) {
         history_from_ = began;
         history_.add(metrics(), system_clock().now());
       }
+      if (process_.is_due(began)) process_.add(metrics(), began);
       Exchanges waiting;
       {
         std::unique_lock lock(mutex_);
@@ -201,6 +203,9 @@ void Pages::answer(const Exchanges& waiting) {
     } else if (path(exchange) == kHistory) {
       exchange->answer(
           Response{.body = history_.json(http_server::parameters(exchange->request(), "metric"))});
+    } else if (path(exchange) == kProcess) {
+      exchange->answer(
+          Response{.body = process_.json(metrics(), observed_.quiet_collections, observed_.now)});
     } else {
       if (!text) text = status::prometheus_text(metrics());
       exchange->answer(Response{.content_type = "text/plain; version=0.0.4", .body = *text});

@@ -20,6 +20,7 @@
 #include "pages/heartbeat.hpp"
 #include "pages/history.hpp"
 #include "pages/process_state.hpp"
+#include "pages/process_status.hpp"
 #include "pages/quiet_collections.hpp"
 #include "pages/reason_log.hpp"
 #include "status/prometheus_text.hpp"
@@ -27,9 +28,9 @@
 namespace skua::pages {
 
 /// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status`,
-/// `/latest`, `/history`, and the dashboard at `/`, which shows them. One thread observes the
-/// process, also without a request, and answers `/health/ready`, `/metrics` and `/history`; three
-/// more read the database.
+/// `/status/process`, `/latest`, `/history`, and the dashboard at `/`, which shows them. One thread
+/// observes the process, also without a request, and answers `/health/ready`, `/metrics`,
+/// `/status/process` and `/history`; three more read the database.
 /// While the database is down, the pages show what the process knows, at once. Owned by one thread.
 class Pages {
  public:
@@ -94,6 +95,7 @@ class Pages {
   Observed observed_;
   Health health_;
   History history_;
+  ProcessStatus process_;
   TimePoint history_from_{};
 
   Guarded<std::vector<std::string_view>> problems_;

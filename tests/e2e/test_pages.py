@@ -323,7 +323,7 @@ class WithServer(OwnServer, SimTest):
 
     def answer_times(self):
         times = {}
-        for path in ("/health/ready", "/health/live", "/metrics", "/status"):
+        for path in ("/health/ready", "/health/live", "/metrics", "/status/process", "/status"):
             began = time.monotonic()
             self.pages.get(path)
             times[path] = time.monotonic() - began
@@ -341,6 +341,9 @@ class WithServer(OwnServer, SimTest):
         status, text = self.pages.get("/metrics")
         self.assertEqual(status, 200)
         self.assertIn("skua_messages_total", text)
+        status, text = self.pages.get("/status/process")
+        self.assertEqual(status, 200)
+        self.assertGreater(len(json.loads(text)["sources"]), 0)
         self.pages.check_shown("database-down")
         status, text = self.pages.get("/status")
         self.assertEqual((status, json.loads(text)["error"]), (503, "database-down"))
@@ -424,7 +427,7 @@ class Secrets(OwnServer, SimTest):
                                "trace")
         pages = Pages(program)
         pages.wait_for_reason("database-down")
-        for path in ("/health/ready", "/status", "/metrics"):
+        for path in ("/health/ready", "/status", "/status/process", "/metrics"):
             self.assertNotIn(secret, pages.get(path)[1])
         self.assert_hidden(program, secret)
 
@@ -444,7 +447,7 @@ class Secrets(OwnServer, SimTest):
                            self.environment(self.db))
         pages = Pages(serve)
         wait_for("a failed request", lambda: serve.says("webhook: hook: "), alive=[serve])
-        for path in ("/health/ready", "/status", "/metrics"):
+        for path in ("/health/ready", "/status", "/status/process", "/metrics"):
             self.assertNotIn(secret, pages.get(path)[1])
         self.assert_hidden(serve, secret)
 
@@ -460,7 +463,7 @@ class Hosts(EndToEnd):
                 pages = Pages(program)
                 for host in (pages.address, "localhost", "[::1]:80", "skua.example.com", "proxy.example:443"):
                     self.assertEqual(pages.get("/status", {"Host": host})[0], 200, host)
-                for path in ("/", "/status", "/metrics", "/no-such-page"):
+                for path in ("/", "/status", "/status/process", "/metrics", "/no-such-page"):
                     status, text = pages.get(path, {"Host": "evil.test", "Origin": "http://evil.test"})
                     self.assertEqual(status, 403, path)
                     self.assertIn("--http-host", text)

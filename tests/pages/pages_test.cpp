@@ -103,6 +103,9 @@ TEST_F(PagesTest, answer_without_the_database_with_the_reason) {
   EXPECT_THAT(response.body, HasSubstr("skua_made 7\n"));
   EXPECT_THAT(response.body, HasSubstr("skua_problem{code=\"database-down\"} 1\n"));
   EXPECT_THAT(response.body, HasSubstr("skua_problem{code=\"disk-full\"} 0\n"));
+  response = get("/status/process");
+  EXPECT_EQ(response.status, 200U);
+  EXPECT_EQ(json::parse(response.body)["sources"], json::array());
   response = get("/status");
   EXPECT_EQ(response.status, 503U);
   EXPECT_EQ(json::parse(response.body)["error"], "database-down");

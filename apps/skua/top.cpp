@@ -1,9 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <semaphore>
-#include <span>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -17,10 +14,8 @@
 #include "settings.hpp"
 #include "terminal.hpp"
 #include "top/frame.hpp"
-#include "top/key_reader.hpp"
 #include "top/model.hpp"
 #include "top/poller.hpp"
-#include "top/screen_text.hpp"
 #include "top/view.hpp"
 
 namespace skua::cli {
@@ -45,8 +40,6 @@ struct TopTarget {
   std::chrono::seconds every{2};
 };
 
-using skua::top::Page;
-
 /// The columns of a report that no terminal shows.
 constexpr std::size_t kColumns = 120;
 
@@ -58,13 +51,12 @@ class Reader {
                    answers_.release();
                  }}) {}
 
-  void read(std::span<const Page> pages) {
-    for (const Page page : pages) poller_.ask(page);
-    for (std::size_t i = 0; i < pages.size(); ++i) answers_.acquire();
+  skua::top::Snapshot read() {
+    for (const auto page : skua::top::kPages) poller_.ask(page);
+    for (std::size_t i = 0; i < skua::top::kPages.size(); ++i) answers_.acquire();
     for (const auto& answer : poller_.take()) model_.add(answer);
+    return model_.snapshot(std::chrono::steady_clock::now());
   }
-
-  skua::top::Snapshot snapshot() const { return model_.snapshot(std::chrono::steady_clock::now()); }
 
  private:
   std::counting_semaphore<> answers_{0};
@@ -73,23 +65,18 @@ class Reader {
 };
 
 int print_report(const TopTarget& target) {
-  Reader reader(target);
-  reader.read(skua::top::kPages);
-  if (const auto contact = reader.snapshot().process; contact.failing_for) {
+  const auto snapshot = Reader(target).read();
+  if (snapshot.process.failing_for) {
     print_error(fmt::format("{}: {} (--http names the pages of `skua run` or `skua serve`)",
-                            target.origin, contact.failure));
+                            target.origin, snapshot.process.failure));
     return kFailure;
   }
-  // Rates need a second reading.
-  std::this_thread::sleep_for(target.every);
-  reader.read(std::array{Page::Health, Page::Metrics});
-  const auto snapshot = reader.snapshot();
   const std::size_t columns = ::isatty(STDOUT_FILENO) == 1 ? Terminal::size().columns : kColumns;
   const skua::top::Origin origin{target.origin, system_clock().now()};
   for (const auto& line : skua::top::make_report(snapshot, origin, columns)) {
     fmt::print("{}\n", line.text());
   }
-  return snapshot.is_ready() && !snapshot.process.failing_for ? kSuccess : kFailure;
+  return snapshot.is_ready() ? kSuccess : kFailure;
 }
 
 using namespace std::chrono_literals;
@@ -131,7 +118,7 @@ class TopScreen {
     if (is_due || now - process_asked_at_ >= view_.every) {
       process_asked_at_ = now;
       poller_.ask(Page::Health);
-      poller_.ask(Page::Metrics);
+      poller_.ask(Page::Process);
     }
     if (is_due || now - database_asked_at_ >= std::max(view_.every, kDatabaseEvery)) {
       database_asked_at_ = now;

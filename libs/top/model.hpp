@@ -3,17 +3,23 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
-#include "top/history.hpp"
-#include "top/page.hpp"
-#include "top/read_pages.hpp"
+#include "top/poller.hpp"
 #include "top/snapshot.hpp"
 
 namespace skua::top {
+
+/// The sizes of a database at one time.
+struct FirstSize {
+  std::chrono::steady_clock::time_point at;
+  double bytes = 0;
+  std::map<std::string, double> tables;
+};
 
 /// What the answers of the pages say. An answer that cannot be used leaves the former one in place.
 /// One thread.
@@ -34,13 +40,10 @@ class Model {
 
   /// The reason for which an answer cannot be used; empty: it was used.
   std::string use(const Answer& answer);
-  std::string use_metrics(const Answer& answer);
-  std::string use_json(const Answer& answer);
   Snapshot::Contact contact(Page first, Page second, TimePoint now) const;
   const PageState& state_of(Page page) const { return pages_[static_cast<std::size_t>(page)]; }
 
   std::array<PageState, kPages.size()> pages_;
-  History history_;
   /// By page; null: there was no answer.
   std::array<nlohmann::json, kPages.size()> bodies_;
   std::optional<FirstSize> first_size_;

@@ -8,7 +8,7 @@
 namespace skua::top {
 namespace {
 
-/// The largest page is /metrics, with about 100 bytes a sample.
+/// Far more than any page has.
 constexpr std::size_t kMostBytes = 4UL * 1024 * 1024;
 
 transport::HttpClientOptions client_options(const Poller::Options& options) {
@@ -21,6 +21,20 @@ transport::HttpClientOptions client_options(const Poller::Options& options) {
 }
 
 }  // namespace
+
+const char* path_of(Page page) {
+  switch (page) {
+    case Page::Health:
+      return "/health/ready";
+    case Page::Process:
+      return "/status/process";
+    case Page::Status:
+      return "/status";
+    case Page::Latest:
+      break;
+  }
+  return "/latest";
+}
 
 Poller::Poller(Options options)
     : options_(std::move(options)),

@@ -2,19 +2,38 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/guarded.hpp"
-#include "top/page.hpp"
 
 namespace skua::transport {
 class HttpClient;
 }
 
 namespace skua::top {
+
+/// The pages that are read. The first two answer from the state of the process, the others from the
+/// database.
+enum class Page : std::uint8_t { Health, Process, Status, Latest };
+inline constexpr std::array kPages = {Page::Health, Page::Process, Page::Status, Page::Latest};
+
+/// The end of a request for a page.
+struct Answer {
+  Page page = Page::Health;
+  std::chrono::steady_clock::time_point at;
+  /// Of HTTP; 0: there is no answer.
+  unsigned status = 0;
+  std::string body;
+  /// Why there is no answer.
+  std::string failure;
+};
+
+/// `/health/ready`.
+const char* path_of(Page page);
 
 /// Requests the pages of a process. A page is requested again after its former request has ended;
 /// a request ends within `timeout`, and a body has four MiB at most. Redirects are not followed.

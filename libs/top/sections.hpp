@@ -39,15 +39,4 @@ inline constexpr std::size_t kPosts = 9;
 /// Rows that need attention come first: a small screen shows the first ones only. Pure.
 Section make_section(std::size_t number, const Snapshot& snapshot, std::size_t width);
 
-// Each of them; make_section cuts the lines.
-Section problems_section(const Snapshot& snapshot, std::size_t width);
-Section sources_section(const Snapshot& snapshot, std::size_t width);
-Section workers_section(const Snapshot& snapshot, std::size_t width);
-Section collections_section(const Snapshot& snapshot, std::size_t width);
-Section consumers_section(const Snapshot& snapshot, std::size_t width);
-Section dead_letters_section(const Snapshot& snapshot, std::size_t width);
-Section backfill_section(const Snapshot& snapshot, std::size_t width);
-Section database_section(const Snapshot& snapshot, std::size_t width);
-Section posts_section(const Snapshot& snapshot, std::size_t width);
-
 }  // namespace skua::top

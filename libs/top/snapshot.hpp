@@ -125,7 +125,7 @@ struct Snapshot {
     std::string text;
   };
 
-  /// The pages of the process: health and metrics.
+  /// The pages of the process: health and process status.
   Contact process;
   /// The pages of the database: status and latest rows.
   Contact database_pages;

@@ -3,6 +3,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace skua::top {
 
@@ -50,6 +53,21 @@ struct View {
   void apply_to_pages(Action action);
   void scroll_by(Action action, std::size_t page);
   void show(std::size_t number);
+};
+
+/// Reads keys from the bytes that a terminal sends (ECMA-48, and xterm's keys of applications).
+/// Unknown keys are left out. One thread.
+class KeyReader {
+ public:
+  std::vector<Action> read(std::string_view bytes);
+
+  /// Whether the bytes end within a key: call `flush` if no others follow at once.
+  bool is_within_key() const { return !rest_.empty(); }
+  /// The key whose bytes began: Escape, if it was that.
+  std::vector<Action> flush();
+
+ private:
+  std::string rest_;
 };
 
 }  // namespace skua::top

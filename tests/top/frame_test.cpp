@@ -45,6 +45,7 @@ View view_of(std::size_t section) {
 Snapshot ready_snapshot() {
   Model model = made_model();
   model.add(made_answer(Page::Health, made_health("", true), 10s));
+  model.add(made_answer(Page::Process, made_process(40), 10s));
   return model.snapshot(kMadeStart + 11s);
 }
 
@@ -139,7 +140,7 @@ TEST(Frame, says_that_the_numbers_of_the_database_are_old) {
 TEST(Frame, says_that_there_are_no_numbers_of_the_database) {
   Model model;
   model.add(made_answer(Page::Health, made_health("", true), 0s));
-  model.add(made_answer(Page::Metrics, made_metrics(1), 0s));
+  model.add(made_answer(Page::Process, made_process(1), 0s));
   model.add(made_failure(Page::Latest, "it did not answer in time", 0s));
   const Frame frame = make_frame(model.snapshot(kMadeStart + 1s), View(), kOrigin, {24, 120});
   EXPECT_EQ(frame.lines.at(2).text(),
@@ -158,7 +159,7 @@ TEST(Frame, before_the_first_answer) {
   Model model;
   EXPECT_THAT(make_frame(model.snapshot(kMadeStart), View(), kOrigin, {24, 80}).lines[0].text(),
               HasSubstr("connecting"));
-  model.add(made_failure(Page::Metrics, "the host cannot be reached", 0s));
+  model.add(made_failure(Page::Process, "the host cannot be reached", 0s));
   const Frame frame = make_frame(model.snapshot(kMadeStart + 2s), View(), kOrigin, {24, 120});
   EXPECT_EQ(frame.lines[2].text(), "No answer for 2.0 s: the host cannot be reached");
 }

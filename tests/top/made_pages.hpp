@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "top/model.hpp"
-#include "top/page.hpp"
 
 namespace skua::top {
 
@@ -32,51 +31,55 @@ inline Answer made_failure(Page page, std::string failure, std::chrono::millisec
   return answer;
 }
 
-/// A text of the network in a label.
-inline std::string made_label(std::string_view text) {
-  std::string label;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') label += '\\';
-    label += c == '\n' ? "\\n" : std::string(1, c);
-  }
-  return label;
-}
-
-/// `/metrics` after `events` events. `text` is in the names.
-inline std::string made_metrics(int events, std::string_view text = "") {
-  const std::string end = made_label(text);
-  std::string page = fmt::format(
-      "skua_events_total {0}\nskua_rows_total {1}\nskua_dead_letters_total 2\n"
-      "skua_connected{{source=\"relay:a{2}\"}} 1\nskua_connected{{source=\"tap:b{2}\"}} 0\n"
-      "skua_role{{source=\"relay:a{2}\",role=\"active\"}} 1\n"
-      "skua_cursor{{source=\"relay:a{2}\"}} 12345\n"
-      "skua_lag_seconds{{source=\"relay:a{2}\"}} 0.5\nskua_lag_seconds{{source=\"tap:b{2}\"}} 9\n"
-      "skua_in_flight_messages{{source=\"relay:a{2}\"}} 7\n"
-      "skua_messages_total{{source=\"relay:a{2}\"}} {0}\n"
-      "skua_verified_total{{source=\"relay:a{2}\"}} {0}\n"
-      "skua_waiting_accounts{{source=\"relay:a{2}\"}} 4\n"
-      "skua_dropped_total{{source=\"relay:a{2}\",reason=\"old_rev{2}\"}} 3\n"
-      "skua_dropped_total{{source=\"relay:a{2}\",reason=\"bad_signature\"}} 0\n"
-      "skua_commit_latency_seconds_bucket{{source=\"relay:a{2}\",le=\"0.01\"}} {0}\n"
-      "skua_commit_latency_seconds_bucket{{source=\"relay:a{2}\",le=\"+Inf\"}} {0}\n"
-      "skua_collection_operations_total{{source=\"relay:a{2}\",collection=\"app.bsky.feed.post\"}} "
-      "{0}\n"
-      "skua_collection_operations_total{{source=\"relay:a{2}\",collection=\"app.bsky.feed."
-      "postgate{2}\"}} 5\n"
-      "skua_collection_operations_total{{source=\"relay:a{2}\",collection=\"app.bsky.feed.like\"}} "
-      "0\n",
-      events, events / 2, end);
+/// `/status/process` of a process that handles so many events a second. `text` is in the names.
+inline std::string made_process(double per_second, std::string_view text = "",
+                                bool is_quiet = false) {
+  using nlohmann::json;
+  const auto with = [&](const char* plain) { return plain + std::string(text); };
+  json page = {{"events_per_second", per_second},
+               {"rows_per_second", per_second / 2},
+               {"lag_seconds", 0.5},
+               {"commit_latency_seconds", {{"p50", 0.005}, {"p99", 0.0099}}},
+               {"in_flight_messages", 7},
+               {"dead_letters", 2},
+               {"sources",
+                {{{"source", with("relay:a")},
+                  {"is_connected", true},
+                  {"role", "active"},
+                  {"cursor", 12345},
+                  {"lag_seconds", 0.5},
+                  {"messages_per_second", per_second},
+                  {"verified_per_second", per_second},
+                  {"waiting_accounts", 4},
+                  {"dropped", {{with("old_rev"), 3}}}},
+                 {{"source", with("tap:b")},
+                  {"is_connected", false},
+                  {"role", nullptr},
+                  {"cursor", nullptr},
+                  {"lag_seconds", nullptr},
+                  {"messages_per_second", nullptr},
+                  {"verified_per_second", nullptr},
+                  {"waiting_accounts", nullptr},
+                  {"dropped", json::object()}}}},
+               {"collections",
+                {{{"collection", "app.bsky.feed.post"},
+                  {"operations", 500},
+                  {"per_second", per_second},
+                  {"is_quiet", is_quiet}},
+                 {{"collection", with("app.bsky.feed.postgate")},
+                  {"operations", 5},
+                  {"per_second", 0.0},
+                  {"is_quiet", false}}}}};
   for (const char* kind : {"live", "backfill"}) {
     for (const char* type : {"actor", "like", "social", "post", "metadata"}) {
       for (int i = 0; i < 3; ++i) {
-        page += fmt::format(
-            "skua_worker_queued_events{{worker=\"{0} {1}{3} {2}\"}} {4}\n"
-            "skua_worker_events_total{{worker=\"{0} {1}{3} {2}\"}} {5}\n",
-            kind, type, i, end, i * 3'000, events);
+        page["workers"].push_back({{"worker", fmt::format("{} {}{} {}", kind, type, text, i)},
+                                   {"queued_events", i * 3'000},
+                                   {"events_per_second", per_second}});
       }
     }
   }
-  return page;
+  return page.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 inline std::string made_health(std::string_view text = "", bool is_ready = false) {
@@ -154,9 +157,8 @@ inline Model made_model(std::string_view text = "") {
   using namespace std::chrono_literals;
   Model model;
   for (const auto at : {0s, 10s}) {
-    const auto events = static_cast<int>(100 + at.count() * 40);
     model.add(made_answer(Page::Health, made_health(text), at, 503));
-    model.add(made_answer(Page::Metrics, made_metrics(events, text), at));
+    model.add(made_answer(Page::Process, made_process(40, text, true), at));
     model.add(made_answer(Page::Status,
                           made_status(2e9 + 1e6 * static_cast<double>(at.count()), text), at));
     model.add(made_answer(Page::Latest, made_latest(text), at));

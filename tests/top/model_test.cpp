@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Model, shows_health_and_metrics) {
+TEST(Model, shows_health_and_rates) {
   const Snapshot snapshot = made_model().snapshot(kMadeStart + 11s);
   EXPECT_EQ(snapshot.state, "not-ready");
   ASSERT_EQ(snapshot.problems.size(), 3U);
@@ -58,7 +58,6 @@ TEST(Model, shows_sources_workers_and_collections) {
   EXPECT_EQ(snapshot.collections[0].name, "app.bsky.feed.post");
   EXPECT_EQ(snapshot.collections[0].per_second, 40.0);
   EXPECT_TRUE(snapshot.collections[0].is_quiet);
-  // Its name begins with that of the quiet one.
   EXPECT_FALSE(snapshot.collections[1].is_quiet);
 }
 
@@ -95,8 +94,8 @@ TEST(Model, knows_nothing_before_the_first_answer) {
 
 TEST(Model, keeps_the_numbers_while_nobody_answers) {
   Model model = made_model();
-  model.add(made_failure(Page::Metrics, "connection refused", 12s));
-  model.add(made_failure(Page::Metrics, "connection reset", 14s));
+  model.add(made_failure(Page::Process, "connection refused", 12s));
+  model.add(made_failure(Page::Process, "connection reset", 14s));
   Snapshot snapshot = model.snapshot(kMadeStart + 20s);
   EXPECT_EQ(snapshot.process.failing_for, 8.0);
   EXPECT_EQ(snapshot.process.age, 10.0);
@@ -104,7 +103,7 @@ TEST(Model, keeps_the_numbers_while_nobody_answers) {
   EXPECT_EQ(snapshot.events_per_second, 40.0);
   EXPECT_EQ(snapshot.sources.size(), 2U);
   EXPECT_EQ(snapshot.database_pages.failing_for, std::nullopt);
-  model.add(made_answer(Page::Metrics, made_metrics(900), 21s));
+  model.add(made_answer(Page::Process, made_process(90), 21s));
   model.add(made_answer(Page::Health, made_health(), 21s, 503));
   snapshot = model.snapshot(kMadeStart + 21s);
   EXPECT_EQ(snapshot.process.failing_for, std::nullopt);
@@ -113,13 +112,28 @@ TEST(Model, keeps_the_numbers_while_nobody_answers) {
 
 TEST(Model, has_no_rates_right_after_a_restart_of_the_process) {
   Model model = made_model();
-  model.add(made_answer(Page::Metrics, made_metrics(8), 12s));
+  auto page = nlohmann::json::parse(made_process(40));
+  page["events_per_second"] = nullptr;
+  page["collections"][0]["per_second"] = nullptr;
+  model.add(made_answer(Page::Process, page.dump(), 12s));
   Snapshot snapshot = model.snapshot(kMadeStart + 12s);
   EXPECT_EQ(snapshot.events_per_second, std::nullopt);
   EXPECT_EQ(snapshot.collections.at(0).per_second, std::nullopt);
-  model.add(made_answer(Page::Metrics, made_metrics(28), 14s));
+  model.add(made_answer(Page::Process, made_process(10), 14s));
   snapshot = model.snapshot(kMadeStart + 14s);
   EXPECT_EQ(snapshot.events_per_second, 10.0);
+}
+
+TEST(Model, knows_what_an_older_process_has) {
+  Model model;
+  model.add(made_answer(Page::Health, made_health("", true)));
+  model.add(made_answer(Page::Process, R"({"error":"NotFound"})", 0s, 404));
+  model.add(made_answer(Page::Status, made_status(2e9)));
+  const Snapshot snapshot = model.snapshot(kMadeStart);
+  EXPECT_EQ(snapshot.state, "ready");
+  EXPECT_EQ(snapshot.process.failure,
+            "/status/process: the process is older than this program, and has no such page");
+  EXPECT_EQ(snapshot.consumers.size(), 1U);
 }
 
 TEST(Model, shows_why_the_database_pages_fail) {
@@ -148,7 +162,7 @@ TEST_P(WrongAnswer, is_a_failure_and_changes_nothing_else) {
   Model model = made_model();
   model.add(made_answer(page, body, 12s, status));
   const Snapshot snapshot = model.snapshot(kMadeStart + 12s);
-  const bool is_process = page == Page::Health || page == Page::Metrics;
+  const bool is_process = page == Page::Health || page == Page::Process;
   EXPECT_EQ((is_process ? snapshot.process : snapshot.database_pages).failure, failure);
   EXPECT_EQ(snapshot.state, "not-ready");
   EXPECT_EQ(snapshot.events_per_second, 40.0);
@@ -164,8 +178,11 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{Page::Health, 200, "{\"status\":7}",
               "/health/ready: the answer is not that of a Skua process"},
         Wrong{Page::Health, 404, "{}", "/health/ready: HTTP status 404"},
-        Wrong{Page::Metrics, 200, "<html>", "/metrics: the answer has no metrics"},
-        Wrong{Page::Metrics, 500, "a 1", "/metrics: HTTP status 500"},
+        Wrong{Page::Process, 200, "<html>",
+              "/status/process: the answer is not that of a Skua process"},
+        Wrong{Page::Process, 200, "{\"status\":\"ready\"}",
+              "/status/process: the answer is not that of a Skua process"},
+        Wrong{Page::Process, 500, "a 1", "/status/process: HTTP status 500"},
         Wrong{Page::Status, 200, "{\"a\":\"\xff\"}",
               "/status: the answer is not that of a Skua process"},
         Wrong{Page::Status, 301, "", "/status: HTTP status 301"},
@@ -176,7 +193,7 @@ class OddPage : public testing::TestWithParam<const char*> {};
 TEST_P(OddPage, has_missing_fields) {
   Model model;
   const std::string body = GetParam();
-  for (const Page page : {Page::Health, Page::Status, Page::Latest}) {
+  for (const Page page : {Page::Health, Page::Process, Page::Status, Page::Latest}) {
     model.add(made_answer(page, body));
   }
   const Snapshot snapshot = model.snapshot(kMadeStart);
@@ -189,6 +206,10 @@ INSTANTIATE_TEST_SUITE_P(
     Pages, OddPage,
     testing::Values(
         R"({"status":"ready"})",
+        R"({"status":"ready","sources":[7,[],{"source":7,"is_connected":1,"cursor":"x",)"
+        R"("dropped":[1]},{"dropped":{"a":"x","b":[]}}],"workers":{"worker":"x"},)"
+        R"("collections":[{"operations":"many"}],"commit_latency_seconds":5,)"
+        R"("events_per_second":"fast"})",
         R"({"status":"ready","reasons":7,"warnings":{"a":[]},"posts":"x","dead_letters":null,)"
         R"("tables":[[],7,null,"x",{"table":7,"bytes":"many"}],"consumers":[{"lanes":7}],)"
         R"("database_bytes":"large","backfill":{"jobs":[],"hosts":[7],"metrics":8,"is_running":1}})",
@@ -202,6 +223,7 @@ TEST(Model, reads_deep_json) {
   Model model = made_model();
   const std::vector<std::pair<Page, const char*>> fields = {
       {Page::Health, R"("status":"ready","reasons")"},
+      {Page::Process, "\"sources\""},
       {Page::Status, "\"tables\""},
       {Page::Latest, "\"posts\""}};
   for (const auto& [page, name] : fields) {
@@ -216,16 +238,18 @@ TEST(Model, reads_deep_json) {
 TEST(Model, bounds_the_lists) {
   nlohmann::json page = {{"posts", nlohmann::json::array()}};
   for (int i = 0; i < 2'000; ++i) page["posts"].push_back({{"name", "a"}, {"text", "b"}});
-  std::string metrics;
-  for (int i = 0; i < 5'000; ++i) {
-    metrics += fmt::format("skua_connected{{source=\"{}\"}} 1\n", i);
-  }
+  nlohmann::json process = {{"sources", nlohmann::json::array()}};
+  nlohmann::json drops;
+  for (int i = 0; i < 2'000; ++i) drops[fmt::format("reason{}", i)] = i;
+  for (int i = 0; i < 2'000; ++i) process["sources"].push_back({{"source", "a"}});
+  process["sources"][0]["dropped"] = drops;
   Model model;
   model.add(made_answer(Page::Latest, page.dump()));
-  model.add(made_answer(Page::Metrics, metrics));
+  model.add(made_answer(Page::Process, process.dump()));
   const Snapshot snapshot = model.snapshot(kMadeStart);
   EXPECT_EQ(snapshot.posts.size(), Snapshot::kMostRows);
   EXPECT_EQ(snapshot.sources.size(), Snapshot::kMostRows);
+  EXPECT_EQ(snapshot.sources[0].dropped.size(), Snapshot::kMostRows);
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ class PollerTest : public testing::Test {
 
   static http_server::Server::Routes routes() {
     http_server::Server::Routes routes;
-    routes["/metrics"] = {Method::Get, [](const std::shared_ptr<Exchange>& exchange) {
-                            exchange->answer(Response{.body = "a_total 1\n"});
-                          }};
+    routes["/status/process"] = {Method::Get, [](const std::shared_ptr<Exchange>& exchange) {
+                                   exchange->answer(Response{.body = "{\"workers\":[]}\n"});
+                                 }};
     routes["/health/ready"] = {Method::Get, [](const std::shared_ptr<Exchange>& exchange) {
                                  exchange->answer(Response{.status = 503, .body = "{}"});
                                }};
@@ -58,14 +58,14 @@ class PollerTest : public testing::Test {
 
 TEST_F(PollerTest, gets_answers_of_any_status) {
   server_.start();
-  const Answer metrics = read(Page::Metrics);
-  EXPECT_EQ(metrics.status, 200U);
-  EXPECT_EQ(metrics.body, "a_total 1\n");
-  EXPECT_EQ(metrics.failure, "");
+  const Answer process = read(Page::Process);
+  EXPECT_EQ(process.status, 200U);
+  EXPECT_EQ(process.body, "{\"workers\":[]}\n");
+  EXPECT_EQ(process.failure, "");
   const Answer health = read(Page::Health);
   EXPECT_EQ(health.page, Page::Health);
   EXPECT_EQ(health.status, 503U);
-  EXPECT_EQ(read(Page::Metrics).status, 200U);
+  EXPECT_EQ(read(Page::Process).status, 200U);
 }
 
 TEST_F(PollerTest, bounds_the_size_and_the_time) {
@@ -91,7 +91,7 @@ TEST(Poller, of_a_server_that_is_gone_fails) {
   std::counting_semaphore<> answered{0};
   // Port 1 is reserved, and nobody listens.
   Poller poller({.origin = "http://127.0.0.1:1", .on_answer = [&] { answered.release(); }});
-  poller.ask(Page::Metrics);
+  poller.ask(Page::Process);
   ASSERT_TRUE(answered.try_acquire_for(30s));
   const auto answers = poller.take();
   ASSERT_EQ(answers.size(), 1U);

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "top/key_reader.hpp"
 #include "top/sections.hpp"
 
 namespace skua::top::view_test {

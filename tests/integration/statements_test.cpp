@@ -21,7 +21,7 @@ TEST(StatementsTest, the_names_are_unique) {
 
 TEST(StatementsTest, the_migrated_database_accepts_each_of_them) {
   SKUA_NEED_POSTGRES();
-  const test::Database database;
+  test::Database database;
   store::Session session(database.url(), "test");
   for (const store::Statement* statement : all_statements()) {
     EXPECT_NO_THROW(session.prepare(*statement)) << statement->name << ":\n" << statement->sql;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -329,12 +330,17 @@ TEST_F(ScriptedHost, a_stop_in_the_middle_gives_the_list_back_as_it_was) {
 }
 
 TEST_F(ScriptedHost, lists_that_come_later_are_read_too) {
-  serve([](const std::string&) { return page_of("a", ""); });
+  std::latch is_checked(1);
+  serve([&](const std::string&) {
+    is_checked.wait();
+    return page_of("a", "");
+  });
   begin();
   wait_until_idle();
   add({{origin()}});
   discoverer_->notify();
   EXPECT_FALSE(discoverer_->is_idle());
+  is_checked.count_down();
   wait_until_idle();
   EXPECT_EQ(jobs("did"), "did:web:a.test");
 }

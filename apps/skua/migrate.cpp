@@ -15,7 +15,7 @@ namespace skua::cli {
 namespace {
 
 const Option<bool> kVerbose({.name = "--verbose",
-                              .meaning = "Print each applied file on a line of its own"});
+                             .meaning = "Print each applied file on a line of its own"});
 
 /// The changes in one line.
 std::string summary(const store::SchemaChanges& applied) {

@@ -8,9 +8,8 @@
 
 #include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
-#include "store/outage.hpp"
-
 #include "identity/identity_table.sql.hpp"
+#include "store/outage.hpp"
 
 namespace skua::identity {
 namespace {

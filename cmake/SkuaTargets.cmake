@@ -64,6 +64,13 @@ function(skua_sql target)
     COMMENT "Embedding the SQL of ${target}"
     VERBATIM)
   target_sources(${target} PRIVATE ${headers})
+  # scripts/tidy makes the headers without a build.
+  if(NOT TARGET sql_headers)
+    add_custom_target(sql_headers)
+  endif()
+  add_custom_target(${target}_sql DEPENDS ${headers})
+  add_dependencies(${target} ${target}_sql)
+  add_dependencies(sql_headers ${target}_sql)
   target_include_directories(${target} PRIVATE ${output})
   # The test of all statements includes all headers.
   set_property(GLOBAL APPEND PROPERTY SKUA_SQL_FILES ${files})

@@ -31,7 +31,7 @@ struct Route {
   std::string_view did;  // a view into the message; empty: it names no account
   /// The index of its source in the pipeline.
   std::size_t stream = 0;
-  /// A #commit or #sync: a resync of the repository replaces it.
+  /// A commit or a sync: a resync of the repository replaces it.
   bool is_replaceable = false;
 };
 

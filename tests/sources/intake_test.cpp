@@ -10,12 +10,14 @@
 #include <gtest/gtest.h>
 
 #include "event/frame_builder.hpp"
+#include "ingest/pending_heads.hpp"
 #include "sources/jetstream/jetstream_source.hpp"
 #include "sources/labeler/labeler_source.hpp"
 #include "sources/relay/relay_source.hpp"
 #include "sources/tap/tap_source.hpp"
 #include "support/manual_clock.hpp"
 #include "transport/errc.hpp"
+#include "verify/errc.hpp"
 
 namespace skua::sources::intake_test {
 namespace {
@@ -40,14 +42,15 @@ class Keeper final : public ingest::DecodeThread {
 
 class IntakeTest : public testing::Test {
  protected:
-  void open(const Source& source) {
+  void open(const Source& source, ingest::InFlightList::Limits limits = {}) {
     pipeline_ = std::make_unique<ingest::Pipeline>(
         ingest::PipelineOptions{
             .sources = {source.name()},
             .decode_threads = 1,
-            .in_flight = {},
+            .in_flight = limits,
             .make_decoder =
-                [this](ingest::DecoderServices) { return std::make_unique<Keeper>(messages_); }},
+                [this](ingest::DecoderServices) { return std::make_unique<Keeper>(messages_); },
+            .gaps = &gaps_},
         pool_, clock_);
     intake_ = source.make_intake({.pipeline = *pipeline_});
     intake_->on_connected(1);
@@ -75,6 +78,7 @@ class IntakeTest : public testing::Test {
   }
 
   test::ManualClock clock_;
+  ingest::PendingHeads gaps_;
   std::vector<ingest::AdmittedMessage> messages_;
   // It is never started.
   writer::WorkerPool pool_{{.database_url = "", .server_clock = clock_, .on_defect = nullptr}};
@@ -120,6 +124,22 @@ TEST_F(IntakeTest, the_position_passes_a_frame_that_is_too_large) {
   EXPECT_EQ(messages_[1].defect, kTooLarge);
   EXPECT_EQ(pipeline_->intake().too_large, 1U);
   EXPECT_EQ(pipeline_->intake().frames, 2U);
+}
+
+TEST_F(IntakeTest, a_jetstream_leaves_commits_beyond_the_share_of_an_account_to_a_resync) {
+  open(JetstreamSource(endpoint("/subscribe"), nullptr), {.frames = 64, .frame_parts = 32});
+  const std::string others = "did:plc:z72i7hdynmk6r22z27h6tvur";
+  const auto of_other = [&](std::string text) { return text.replace(8, others.size(), others); };
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(accept(jetstream_v1("}}"), true));
+  // A resync does not replace another kind of message.
+  ASSERT_TRUE(
+      accept(R"({"did":")" + std::string(kDid) + R"(","time_us":1,"kind":"identity"})", true));
+  ASSERT_TRUE(accept(of_other(jetstream_v1("}}")), true));
+  EXPECT_EQ(messages_.size(), 4U);
+  EXPECT_EQ(pipeline_->intake().dropped.at(verify::index_of(verify::errc::over_share)), 3U);
+  const auto& gaps = gaps_.collect_gaps(messages_.back().ticket);
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_EQ(gaps[0].did, kDid);
 }
 
 TEST_F(IntakeTest, a_frame_that_is_too_large_and_says_nothing_is_passed) {

@@ -156,6 +156,8 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
     }
     if (!frame.defect && peek->kind == event::JetstreamKind::Info) take_info(as_text(frame.bytes));
     route = {peek->cursor, peek->did};
+    route.is_replaceable =
+        peek->kind == event::JetstreamKind::Commit || peek->kind == event::JetstreamKind::Sync;
   }
   const std::int64_t cursor = route.seq;
   if (!submit(frame, route)) return false;

@@ -19,6 +19,7 @@
 #include "commands.hpp"
 #include "database.hpp"
 #include "feed/consumers/consumer_change.hpp"
+#include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/tuning.hpp"
 #include "feed/leases/leased_consumers.hpp"
 #include "settings.hpp"

@@ -663,7 +663,7 @@ class NetworkAccounts::Impl {
 
   /// Begins a request. Its end comes on the thread.
   std::shared_ptr<Exchange> send(HttpRequest request) {
-    const auto exchange = std::make_shared<Exchange>(io_.get_executor());
+    auto exchange = std::make_shared<Exchange>(io_.get_executor());
     http_.send(std::move(request), [this, exchange](Result<HttpAnswer> answer) {
       if (!answer && answer.error() == transport::errc::http_stopped) answer = errc::stopped;
       asio::post(io_, [exchange, answer = std::move(answer), ended_at = pace_.now()]() mutable {

@@ -37,15 +37,13 @@ class Host {
       return answer(std::string(request.target()));
     };
     server_ = std::make_unique<test::LoopbackServer>(options);
+    port_ = std::to_string(server_->port());
   }
-  ~Host() {
-    release();
-    server_.reset();
-  }
+  ~Host() { release(); }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  std::string port() const { return std::to_string(server_->port()); }
+  const std::string& port() const { return port_; }
   /// Of the did:web account whose document is here.
   std::string did() const { return "did:web:localhost%3A" + port(); }
 
@@ -83,6 +81,8 @@ class Host {
   std::condition_variable changed_;
   bool is_held_ = true;
   std::size_t count_ = 0;
+  std::string port_;
+  /// Ends its threads, which use the others.
   std::unique_ptr<test::LoopbackServer> server_;
 };
 

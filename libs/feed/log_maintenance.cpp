@@ -14,8 +14,6 @@
 namespace skua::feed {
 namespace {
 
-using store::Statement;
-
 /// How long appending transactions may wait behind a drop that waits for a reader.
 constexpr std::chrono::milliseconds kDropPatience{500};
 constexpr std::int64_t kPartitionsAhead = 2;

@@ -18,7 +18,6 @@ using nlohmann::json;
 using store::Params;
 using store::Rows;
 using store::Session;
-using store::Statement;
 
 /// Writers wait for each other; readers do not wait.
 constexpr const char* kLock = "LOCK TABLE skua.lexicons IN SHARE ROW EXCLUSIVE MODE";

@@ -13,7 +13,6 @@ namespace {
 
 using store::Params;
 using store::Rows;
-using store::Statement;
 
 std::string method_of(const Column& column) {
   if (column.type == "text") return "hash";

@@ -21,7 +21,6 @@ namespace skua::recheck {
 namespace {
 
 using store::Params;
-using store::Statement;
 
 /// Each may need the lock of another account, and the server's table of locks is small.
 constexpr std::size_t kChangesOfStep = 500;

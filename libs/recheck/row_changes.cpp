@@ -14,7 +14,6 @@ namespace {
 
 using store::Array;
 using store::Params;
-using store::Statement;
 
 void take_locks(store::Session& session, const std::vector<Verdict>& verdicts) {
   std::vector<store::Lock> locks;

@@ -20,7 +20,6 @@ namespace {
 using store::Params;
 using store::Rows;
 using store::Session;
-using store::Statement;
 
 constexpr std::int64_t kCountedOneByOne = 100'000;
 

@@ -20,7 +20,6 @@ namespace {
 using store::Params;
 using store::Rows;
 using store::Session;
-using store::Statement;
 
 constexpr std::size_t kShownHosts = 10;
 constexpr std::size_t kShownErrors = 20;

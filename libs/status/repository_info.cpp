@@ -19,7 +19,6 @@ using nlohmann::json;
 using store::Params;
 using store::Rows;
 using store::Session;
-using store::Statement;
 
 json chain_of(const Rows& rows) {
   if (!rows.boolean(0, 14)) return nullptr;

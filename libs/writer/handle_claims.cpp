@@ -19,7 +19,6 @@ using store::Array;
 using store::Params;
 using store::Rows;
 using store::Session;
-using store::Statement;
 
 /// An account that loses a handle to one that is right is looked up again, but two that DNS calls
 /// right in turn must not keep us busy.

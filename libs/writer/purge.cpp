@@ -15,8 +15,6 @@
 namespace skua::writer {
 namespace {
 
-using store::Statement;
-
 /// The purge in a row with the number of the account, the minimum revision and the time.
 Purge purge_in(const store::Rows& rows, const std::string& did) {
   return {

@@ -7,8 +7,6 @@
 namespace skua::backfill {
 namespace {
 
-using store::Params;
-using store::Rows;
 using store::Session;
 using store::Statement;
 

@@ -20,8 +20,6 @@
 namespace skua::feed {
 namespace {
 
-using store::Statement;
-
 /// How long readers may wait behind an exchange that waits for other readers.
 constexpr std::chrono::milliseconds kExchangePatience{200};
 /// A build this close to the end of the log is exchanged. A projection that is farther from it is

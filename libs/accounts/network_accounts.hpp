@@ -134,15 +134,15 @@ class NetworkAccounts final : public AccountSource {
   /// Any thread except its own.
   void stop() override;
 
-  /// Another part of the program has written the rows of these DIDs in `skua.identities`: what the
-  /// memory has of them no longer holds. Any thread.
+  /// Another part of the program has written the rows of these DIDs in `skua.identities`: drops
+  /// these accounts from the memory. Any thread.
   void table_changed(std::vector<std::string> dids);
 
   /// Requests for documents to the PLC directory. Any thread.
   struct DirectoryFailures {
-    /// Those that failed since the last answer.
+    /// The failed requests since the last answer.
     std::uint64_t count = 0;
-    /// When the last of them failed.
+    /// The time of the last failure.
     std::chrono::steady_clock::time_point latest;
   };
   DirectoryFailures directory_failures() const {

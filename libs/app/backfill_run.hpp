@@ -17,8 +17,8 @@
 
 namespace skua::app {
 
-/// Finds DID documents with an AccountSource, which outlives the result. A job is tried again after
-/// a failure, so each is asked once.
+/// Finds DID documents with an AccountSource, which outlives the result. Each document is requested
+/// once, because a job is tried again after a failure.
 backfill::FindAccount find_accounts(accounts::AccountSource& accounts);
 
 /// How repositories are downloaded. The defaults suit the live network.

@@ -14,9 +14,9 @@ bool is_collection_pattern(std::string_view text);
 /// Which collections are wanted. Never changes: any thread.
 class CollectionFilter {
  public:
-  /// All.
+  /// Passes all collections.
   CollectionFilter() = default;
-  /// Those that one of the patterns names; none given: all.
+  /// Passes the collections that a pattern names; without patterns: all.
   explicit CollectionFilter(std::span<const std::string> patterns);
 
   bool passes(std::string_view collection) const;

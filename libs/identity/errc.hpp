@@ -46,8 +46,7 @@ enum class errc {
   stopped,
   /// A line of the directory's export that cannot be used.
   export_line,
-  /// The stream of an export failed before its end, or its directory gives the same again and
-  /// again.
+  /// The stream of an export failed before its end, or its directory repeats the same operations.
   export_unreadable,
   /// Reading the answer caused an unexpected exception.
   unforeseen,
@@ -55,8 +54,9 @@ enum class errc {
 
 boost::system::error_code make_error_code(errc e);
 
-/// Whether a failure (of this library or of transport) is the server's or the way's, so that a
-/// later try may succeed; otherwise it is the data's, and stays until somebody changes it.
+/// Whether a failure (of this library or of transport) is caused by the server or the network, so
+/// that a later try may succeed. Otherwise it is caused by the data, and remains until the data
+/// changes.
 bool is_server_failure(const boost::system::error_code& error);
 
 }  // namespace skua::identity

@@ -20,8 +20,8 @@ constexpr std::string_view kTxtPrefix = "did=";
 /// Some editors write it before the text of a file.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Domains that no handle may have: they lead nowhere, or to somebody's own network. `.test` is for
-/// development, and stays.
+/// Domains that no handle may have: they do not resolve, or they name hosts of a local network.
+/// `.test` is permitted, because it is for development.
 constexpr std::array<std::string_view, 8> kForbidden = {
     ".alt", ".arpa", ".example", ".internal", ".invalid", ".local", ".localhost", ".onion"};
 

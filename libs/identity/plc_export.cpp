@@ -132,7 +132,7 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
                               : limited ? make_error_code(errc::rate_limited)
                                         : make_error_code(errc::server_failed);
       if (!passing || ++failures == kMaxPageFailures) {
-        // What came before counts: whoever goes on does so behind it.
+        // The earlier pages are stored, and the next import continues after them.
         import.finish();
         return error;
       }

@@ -84,7 +84,8 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
     rows.timestamp(now);
   }
   if (rows.nuls_removed() > 0) {
-    // It would stand there under another name: `insert` finds out whose.
+    // COPY would store a DID without its NULs. The caller uses INSERT instead, and refuses the DID
+    // that it does not find afterwards.
     numbers.give_back(ids);
     return false;
   }
@@ -107,7 +108,7 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
   return true;
 }
 
-/// Reads those after the one id and up to the other.
+/// Reads the accounts whose numbers are greater than `after` and at most `last`.
 void read_between(store::Session& session, IdCache& cache, std::int32_t after, std::int32_t last) {
   while (true) {
     store::Params params;
@@ -130,9 +131,9 @@ void fill_with_actors(const std::string& database_url, IdCache& cache) {
   ActorNumberAlarm().look_at(actor_numbers_used(*session));
   const std::int32_t newest = session->execute(sql::actors_newest, {}).int4(0, 0);
   if (static_cast<std::size_t>(newest) > cache.room()) return;
-  // Before the first is read: what comes while it reads forgets as well.
+  // Set before the first read, because the cache resets it when it drops an entry.
   cache.set_holds_all(true);
-  // The server reads for one half while the answer for the other is taken in.
+  // Two sessions read one half each: the server reads while this process stores an answer.
   auto newer = std::async(std::launch::async, [&] {
     read_between(*connect(), cache, newest / 2, std::numeric_limits<std::int32_t>::max());
   });
@@ -151,7 +152,7 @@ FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, Actor
       const ActorClaims::Held held(claims, wanted);
       std::vector<std::string_view> mine = held.mine();
       others = held.others();
-      // Looked up after they were claimed: whoever had them before has committed.
+      // The look-up follows the claim, so it sees the rows of earlier claims, which are committed.
       if (cache.holds_all()) {
         take_known(mine, cache, found.ids);
       } else {
@@ -159,7 +160,7 @@ FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, Actor
       }
       if (!mine.empty()) {
         crash_point("before_stubs");
-        // What is left after either was taken by another process meanwhile.
+        // An account that is still in `mine` afterwards was inserted by another process meanwhile.
         if (mine.size() >= kWorthCopying && !copy(session, mine, cache, numbers, found, now)) {
           cache.set_holds_all(false);
           find(session, mine, cache, found.ids);

@@ -75,7 +75,8 @@ void raise_floors(store::Session& session, const Repositories& repositories) {
   session.execute(sql::finish_raise, params);
 }
 
-/// Ends the jobs; those that were taken away go out of `repositories`.
+/// Ends the jobs. Repositories whose job has another owner or was cancelled are removed from
+/// `repositories`.
 void end_jobs(store::Session& session, Repositories& repositories, const std::string& lease_owner,
               Timestamp now, Finished& finished) {
   std::vector<FinishedJob> jobs;
@@ -88,7 +89,7 @@ void end_jobs(store::Session& session, Repositories& repositories, const std::st
   });
 }
 
-/// What the answers of hosts say about the status of their accounts.
+/// Updates hosting statuses: a host that was asked provides repositories of active accounts only.
 void write_statuses(store::Session& session, const Repositories& repositories, Timestamp now,
                     writer::Effects& effects) {
   Array ids(Array::Type::int4);
@@ -114,7 +115,8 @@ void write_statuses(store::Session& session, const Repositories& repositories, T
   store::desynchronize(session, gaps, now + 2 * kClockDifference);
 }
 
-/// What is known of an account once all of it is there.
+/// Marks the repositories as complete, and updates the hosting statuses and handle claims of their
+/// accounts.
 void write_accounts(store::Session& session, const Repositories& repositories, Timestamp now,
                     writer::Effects& effects) {
   std::vector<store::WholeRepository> whole;
@@ -135,8 +137,8 @@ void write_accounts(store::Session& session, const Repositories& repositories, T
   if (!claims.empty()) writer::write_handle_claims(session, claims, now, effects);
 }
 
-/// Whether the CAR may hold a record of this path: it does, or it is a part of the repository that
-/// says nothing about it.
+/// Whether the CAR may contain a record of this path: it contains one, or it is a part of the
+/// repository that does not cover the path.
 bool may_hold(const repo::RepositoryListing& listing, std::string_view path) {
   std::size_t first = 0;
   std::size_t last = listing.size();

@@ -41,8 +41,8 @@ class ReaderThreads {
   /// Coroutines that wait for a thread.
   std::size_t queued() const { return queue_.size(); }
 
-  /// Ends the threads as soon as their coroutines let them. Those that still wait are destroyed
-  /// with this object. Idempotent.
+  /// Ends each thread when its coroutine suspends or ends. Coroutines that still wait for a thread
+  /// are destroyed with this object. Idempotent.
   void stop();
 
  private:

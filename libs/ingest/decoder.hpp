@@ -60,8 +60,8 @@ struct DecoderServices {
 ///
 /// The in-flight list bounds the parked frames. ParkedBudget bounds those that wait for the
 /// account's own host. An account beyond that budget no longer waits for its host, until the host
-/// has answered: commits that cannot be verified without it are dropped and counted
-/// (parked_over_budget), and the repository waits for a resync; #account and #identity messages
+/// has answered. Commits that cannot be verified without the host are dropped and counted
+/// (parked_over_budget), and the repository waits for a resync. #account and #identity messages
 /// pass as if the host could not be asked.
 class Decoder final : public DecodeThread {
  public:

@@ -42,7 +42,7 @@ bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event
   }
   const auto* rejection = std::get_if<event::Rejection>(&event.body);
   if (rejection == nullptr) return false;
-  // What has no collection, such as a frame, concerns all.
+  // A rejection without a collection, such as that of a frame, concerns all collections.
   const std::string_view collection =
       std::string_view(rejection->what).substr(0, rejection->what.find('/'));
   return collection.size() < rejection->what.size() && atproto::is_nsid(collection) &&

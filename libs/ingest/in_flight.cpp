@@ -162,7 +162,7 @@ InFlightList::Backlog InFlightList::backlog() const {
   Backlog backlog;
   backlog.waiting = unfinished_;
   if (newest_committed_ != kNoTime) backlog.newest_committed = newest_committed_;
-  // What has finished at the front is gone.
+  // Finished entries at the front were removed, so the first entry is unfinished.
   if (!entries_.empty() && has_credible_time(entries_.front())) {
     backlog.oldest_waiting = entries_.front().time;
   }

@@ -160,7 +160,7 @@ struct PipelineGauges {
                   "Messages between intake and commit"};
 };
 
-/// What is counted for a pipeline.
+/// The counters and gauges of a pipeline.
 struct PipelineCounts {
   const IntakeCounters& intake;
   const writer::Counters& written;

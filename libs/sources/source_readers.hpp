@@ -42,7 +42,7 @@ class SourceReaders {
   /// used until `stop`.
   void connect_to(ingest::Pipeline& pipeline, ingest::CursorSaver& cursor_saver);
   void start();
-  /// Takes no more messages. What was taken is still acknowledged.
+  /// Takes no more messages. Messages that were taken are still acknowledged.
   void close();
   /// Ends the client.
   void stop();

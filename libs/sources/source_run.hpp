@@ -44,7 +44,7 @@ struct SourceRunOptions {
   ingest::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
-  /// What is stored; null: everything. Outlives the run.
+  /// The filter; null: everything is stored. Outlives the run.
   filter::CurrentFilter* filter = nullptr;
   /// Notices the accounts of signal collections; null: there are none. Outlives the run.
   ingest::SignalAccounts* signals = nullptr;

@@ -206,7 +206,7 @@ bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
   }
   fold_labels(events);
   ingest::note_time(services_.intake, newest, services_.clock.now());
-  // What is stored of records is narrowed by the filter, labels are not.
+  // The filter applies to records, not to labels.
   ingest::dispatch(services_, nullptr, message.ticket, events, newest);
   return true;
 }

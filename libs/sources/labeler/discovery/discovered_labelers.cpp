@@ -14,13 +14,14 @@
 namespace skua::sources {
 namespace {
 
-/// Accounts that are considered for each labeler that the limits permit: most have none that works.
+/// The number of candidate accounts for each permitted labeler: most have no working labeler.
 constexpr std::size_t kCandidatesOfEach = 10;
 /// Subscriptions that begin in one round: each reads the system's certificates.
 constexpr std::size_t kBeginAtOnce = 10;
-/// The next round while something is about to happen.
+/// The time to the next round while a subscription is expected to begin or end.
 constexpr std::chrono::milliseconds kSoon{500};
-/// How long a stop waits for all of them together. What is left is read again.
+/// How long a stop waits for all subscriptions together. Their unfinished messages are read again
+/// after the next start.
 constexpr std::chrono::seconds kDrainPatience{3};
 
 }  // namespace

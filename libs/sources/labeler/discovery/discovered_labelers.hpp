@@ -107,9 +107,9 @@ class DiscoveredLabelers {
   bool take_locks(store::Session& session);
   void ask_for_documents(const std::vector<std::string>& dids, TimePoint now);
   void change_subscriptions(store::Session& session, const std::vector<std::string>& dids);
-  /// Begins one. A labeler that another process reads is left out.
+  /// Begins a subscription. A labeler that another process reads is left out.
   void begin(store::Session& session, const std::string& name, ChosenLabeler labeler);
-  /// Those that are to end: closes them, and destroys them once the workers no longer use them.
+  /// Closes subscriptions that must end, and destroys them once the workers no longer use them.
   void finish_ended(store::Session& session);
   void save_cursors(store::Session& session);
   void count(const LabelerChoice& choice, std::size_t found);

@@ -57,9 +57,9 @@ struct PageAccounts {
 
 /// Successive changes.
 struct ChangePage {
-  /// Those that pass the filter.
+  /// The changes that pass the filter.
   std::vector<std::shared_ptr<const ChangeEvent>> events;
-  /// The position after the last change that was looked at.
+  /// The position after the last change that was read.
   std::int64_t next = 0;
   /// `time_us` of that change.
   std::int64_t time_us = 0;

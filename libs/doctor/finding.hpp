@@ -22,11 +22,11 @@ enum class Level : std::uint8_t {
 /// The result of one check.
 struct Finding {
   Level level = Level::Ok;
-  /// What was checked, in a word or two: `server`, `relay:relay.example`.
+  /// The name of the check, in one or two words: `server`, `relay:relay.example`.
   std::string check;
   /// One of `kProblems`; null: none.
   const Problem* problem = nullptr;
-  /// What was measured. It never contains a secret.
+  /// The measured values. They never contain a secret.
   std::string detail;
   /// What to do, where this is more precise than the cure of the problem; empty: that cure.
   std::string cure;

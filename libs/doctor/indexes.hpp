@@ -36,14 +36,14 @@ struct PresentIndex {
 
 struct IndexesFound {
   std::vector<PresentIndex> present = {};
-  /// Those that a bootstrap builds again.
+  /// Indexes that an open bootstrap has dropped and builds again.
   std::vector<std::string> dropped = {};
 };
 
 /// Throws store::SqlError.
 IndexesFound read_indexes(store::Session& session);
 
-/// Compares them. An index that an open bootstrap has dropped is not missing. Pure.
+/// Compares the indexes. An index that an open bootstrap has dropped is not missing. Pure.
 Findings judge_indexes(const std::vector<ExpectedIndex>& expected, const IndexesFound& found);
 
 }  // namespace skua::doctor

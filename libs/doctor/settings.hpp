@@ -16,7 +16,7 @@ struct SettingsFound {
   std::string failure = {};
   /// Whether the process has a session in the database; nothing: the database did not answer.
   std::optional<bool> uses_database = std::nullopt;
-  /// What is examined, as flags: `--relay wss://relay.example --verify full`.
+  /// The examined settings, as flags: `--relay wss://relay.example --verify full`.
   std::string examined = {};
 };
 

@@ -23,7 +23,7 @@ struct DatabaseState {
   bool bootstrap_is_open = false;
   /// Dead letters that nobody has handled, counted up to `kMostLetters`.
   std::int64_t dead_letters = 0;
-  /// Those that do not advance until somebody acts.
+  /// Consumers that do not advance until a person acts.
   std::vector<Consumer> stuck_consumers = {};
   /// The metrics of all consumers.
   std::vector<status::LabelledMetric> consumers = {};

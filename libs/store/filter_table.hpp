@@ -35,7 +35,8 @@ struct KeepTime {
   friend bool operator==(const KeepTime&, const KeepTime&) = default;
 };
 
-/// What is removed besides: excluded accounts (`skua.excluded_accounts`), sorted, and old records.
+/// Content that is removed although the filter passes it: that of excluded accounts
+/// (`skua.excluded_accounts`), sorted, and old records.
 struct FilterLimits {
   std::vector<std::string> excluded;
   std::vector<KeepTime> retention;

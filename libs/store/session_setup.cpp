@@ -24,8 +24,8 @@ struct Setting {
   const char* value;
 };
 
-/// All settings that the statements of the program and its migrations depend on. default_tablespace
-/// and the like are the choice of the operator.
+/// All settings that the statements of the program and its migrations depend on. Other settings,
+/// such as default_tablespace, are the choice of the operator.
 constexpr Setting kSettings[] = {
     // Committed data is on disk, and transactions may write.
     {"synchronous_commit", "on"},

@@ -31,7 +31,7 @@ struct StoredSource {
 /// All sources of the database, by name. Throws SqlError.
 std::vector<StoredSource> read_sources(Session& session);
 
-/// What was deleted of a source.
+/// The result of forget_source.
 struct ForgottenSource {
   /// False: the database has no source with this name.
   bool is_known = false;

@@ -25,12 +25,12 @@ namespace skua::writer {
 // An account gets ten look-ups at once and then one in five minutes; claims that were refused are
 // looked up after all others.
 
-/// That an account claims a handle.
+/// The claim of a handle by an account.
 struct HandleClaim {
   std::int32_t actor_id = 0;
-  /// Empty: it claims none.
+  /// Empty: the account claims none.
   std::string handle;
-  /// Of the event that says so.
+  /// The time of the event that contains the claim.
   Timestamp time;
 };
 
@@ -44,13 +44,13 @@ struct DueHandle {
   std::int32_t actor_id = 0;
   std::string did;
   std::string handle;
-  /// Since when: tells a claim from the same one made anew meanwhile.
+  /// Since when it is due. This distinguishes the claim from a later, equal one.
   Timestamp due;
-  /// When it was made.
+  /// When the account made the claim.
   Timestamp claimed_at;
 };
 
-/// Those that are due: the oldest first, and those that were refused after all others.
+/// The claims that are due: the oldest first, and refused claims after all others.
 std::vector<DueHandle> due_handles(store::Session& session, Timestamp now, std::size_t limit);
 
 /// The result of a verification.
@@ -60,13 +60,13 @@ struct CheckedHandle {
   std::optional<bool> is_valid;
 };
 
-/// Writes what look-ups found, in a transaction of its own. A claim that was changed meanwhile is
-/// left as it is. One that was made again meanwhile is due again; only a refusal counts for it.
+/// Writes the results of look-ups in a transaction of its own. A claim that changed meanwhile stays
+/// unchanged. A claim that was repeated meanwhile is due again; only a refusal counts for it.
 void write_checked_handles(store::Session& session, std::span<const CheckedHandle> checked,
                            Timestamp now);
 
-/// How long after a look-up that failed the next one comes: twice the age that the claim has, from
-/// a minute to a day.
+/// The delay of the next look-up after a failed one: twice the age of the claim, from a minute to a
+/// day.
 std::chrono::microseconds handle_check_delay(Timestamp claimed_at, Timestamp now);
 
 }  // namespace skua::writer

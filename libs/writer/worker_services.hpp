@@ -22,7 +22,8 @@ struct WorkerServices {
   SourceNames sources;
   /// The producers, by UnresolvedEvent::origin.
   const std::vector<Producer*>& producers;
-  /// Those that were there when the workers began: of these, each is looked at without an event.
+  /// The number of producers that exist when the workers begin. Workers ask only these whether they
+  /// are crowded.
   std::size_t first_producers = 0;
   resolve::SharedIds& ids;
   AddedLexicons& lexicons;

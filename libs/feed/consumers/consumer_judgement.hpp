@@ -26,7 +26,7 @@ struct ConsumerJudgement {
     Works,
     /// A person should look at it; it may be intended, or pass.
     Notice,
-    /// It does not advance until somebody acts.
+    /// It does not advance until a person acts.
     Stuck,
     /// It has stopped for good.
     Stopped,
@@ -37,9 +37,9 @@ struct ConsumerJudgement {
   std::string state = {};
   /// Null: it works.
   const Problem* problem = nullptr;
-  /// What was observed, and what the operator does. Empty: nothing. The reason may quote a
-  /// receiver.
+  /// The observation. It may quote a receiver. Empty: there is none.
   std::string reason = {};
+  /// What the operator should do; empty: nothing.
   std::string cure = {};
 };
 

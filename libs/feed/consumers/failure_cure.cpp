@@ -19,7 +19,7 @@ std::string add_again(const Consumer& consumer) {
       consumer.name, first);
 }
 
-/// Who must correct what.
+/// Tells the operator how to correct the receiver.
 std::string receiver_cure(const Consumer& consumer, FailureCause cause) {
   const std::string& url = consumer.url;
   switch (cause) {

@@ -224,7 +224,7 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
     append(notes, missing_subjects(session, query, values, invocation));
     print_answer(session, execution_of(query, values, limit), limit, invocation, notes);
   } catch (const store::SqlError&) {
-    // What is missing may be why the query takes too long.
+    // A missing projection or index may be the reason why the query takes too long.
     print_notes(notes);
     throw;
   }

@@ -21,18 +21,18 @@ struct QueryNote {
 std::vector<QueryNote> missing_needs(store::Session& session, const NamedQuery& query,
                                      const Invocation& invocation);
 
-/// What Skua has not indexed yet: a bootstrap that has not ended, and what the sources have sent
-/// since they were read for the last time.
+/// Notes about content that Skua has not indexed yet: that of an open bootstrap, and the events
+/// that the sources have sent since they were last read.
 std::vector<QueryNote> missing_work(store::Session& session, const Invocation& invocation);
 
-/// What the filter and the retention keep out of the database, of the records that the transaction
-/// has read so far. Inside the transaction of the query, after it.
+/// Notes about the filter and the retention, if they limit the tables that the transaction has read
+/// so far. Call it inside the transaction of the query, after it.
 std::vector<QueryNote> missing_records(store::Session& session, const NamedQuery& query,
                                        const Invocation& invocation);
 
-/// What is not stored of the accounts and records that the arguments name. Throws
-/// std::runtime_error, with the command to download it, for one that the database does not know.
-/// Outside a transaction.
+/// Notes about the accounts and records of the arguments whose content is not stored in full. If
+/// the database does not know one of them, throws std::runtime_error with the command to download
+/// it. Call it outside of a transaction.
 std::vector<QueryNote> missing_subjects(store::Session& session, const NamedQuery& query,
                                         const std::vector<std::string>& values,
                                         const Invocation& invocation);

@@ -151,7 +151,7 @@ TEST(FindAccount, uses_what_it_knows_while_the_server_fails) {
   world.plc.reply_with(kDid, http_reply(502, "bad gateway"));
   EXPECT_EQ(world.resolve(kDid).value(), known);
   EXPECT_EQ(world.resolve(kDid).value(), known);
-  // Whoever says that it does not fit is told the truth.
+  // A question for a newer document gets the failure.
   EXPECT_EQ(world.refresh(kDid).error(), errc::server_failed);
   EXPECT_EQ(world.plc.count(), 2U);
   world.clock.advance(30s);

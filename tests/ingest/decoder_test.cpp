@@ -470,7 +470,7 @@ TEST_F(DecoderTest, a_wrong_signature_is_looked_into_once_and_then_dropped) {
   EXPECT_EQ(events_.size(), 0U);
   EXPECT_EQ(in_flight_.watermark()->seq, seq_) << "it does not hold up the cursor";
   EXPECT_EQ(heads_.newest(kAlice), std::nullopt);
-  // What is right still passes.
+  // A commit with a right signature still passes.
   const auto good = push("#commit", commit(alice_));
   expect_all_done();
   EXPECT_EQ(events_.seqs(kAlice), Seqs{good});
@@ -877,9 +877,8 @@ TEST_F(DecoderTest, frames_that_are_queued_at_the_end_are_decoded) {
   EXPECT_EQ(events_.seqs(kAlice).size(), 50U);
 }
 
-/// Accounts whose questions are answered when it pleases somebody: whatever the order, each
-/// account's frames come out once and in their order, without the #identity messages that were
-/// merged.
+/// The questions about these accounts are answered at random times. In any case each account's
+/// frames come out once and in their order, without the merged #identity messages.
 class DecoderInterleaving : public DecoderTest, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(DecoderInterleaving, keeps_each_accounts_order) {

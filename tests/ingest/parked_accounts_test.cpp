@@ -290,7 +290,7 @@ TEST_F(ParkedAccountsTest, a_document_that_does_not_come_costs_no_commit_of_a_kn
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(rows_of(kSilent), 31U);
   EXPECT_EQ(dropped(), 0U);
-  // A commit that somebody else signed proves nothing, and may be by a new key.
+  // A commit that another key signed proves nothing: the key may be new.
   Account forged{kSilent, SignedRepository(atproto::Curve::k256, 31)};
   for (int i = 0; i < 40; ++i) commit(forged);
   push("#commit", commit(forged));

@@ -247,7 +247,7 @@ TEST(PendingHeads, many_threads_add_what_one_stores) {
         --running;
       });
     }
-    // What is below this ticket was added before: here all that is.
+    // Collects while the threads add. No ticket is below 0, so each call returns nothing.
     while (running > 0) store(0);
   }
   store((kEach + 1) * kThreads);

@@ -432,7 +432,7 @@ TEST_F(PostRulesTest, a_large_thread_does_not_delay_other_posts) {
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(broken_rules(), "4501");
-  // What it has appended to the log concerns it no more.
+  // The projection skips the changes that it has appended to the log itself.
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(step(), StepResult::Idle);
 }

@@ -96,7 +96,7 @@ TEST_F(ResolverTest, an_account_has_a_share_of_new_account_numbers) {
   EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE did = 'did:plc:x3'"), "0");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE did IN ('did:plc:x2', 'did:plc:x4')"),
             "2");
-  // What is known uses no share.
+  // Known accounts use no share.
   auto again =
       batch_of(made_write("did:plc:a", kFollow, "3l2s5xxv2ze2h", 6, made_follow("did:plc:b")));
   EXPECT_TRUE(resolve(again).empty());

@@ -379,7 +379,7 @@ TEST_F(MessageDecoderTest, a_jetstreams_word_of_an_account_counts_as_a_relays) {
   for (const std::string said :
        {R"("active":false,"status":"deleted")", R"("active":false,"status":"deactivated")",
         R"("active":false,"status":"takendown")", R"("active":true)",
-        // What is active is not deleted, whatever is said beside it.
+        // An active account is not deleted, whatever its `status` is.
         R"("active":true,"status":"deleted")"}) {
     push(R"({"did":")" + std::string(kDid) +
              R"(","time_us":1000,"kind":"account","account":{"did":")" + kDid +

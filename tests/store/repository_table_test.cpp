@@ -104,7 +104,7 @@ TEST_F(RepositoryTableTest, one_that_was_empty_before_its_first_message_is_compl
   save({birth(kAlice, 5), birth(kBob, 5), progress(kCarol, 5)});
   for (const std::string& did : {kAlice, kBob}) EXPECT_EQ(column(did, "state"), "complete") << did;
   EXPECT_EQ(column(kCarol, "state"), "partial");
-  // What is missed from then on is brought in, in the same save or later.
+  // A break after that, in the same save or later, makes the repository desynchronized.
   save({birth("did:plc:dave", 7, 1), progress(kAlice, 8, 1), progress(kCarol, 8, 1)});
   for (const std::string& did : {std::string("did:plc:dave"), kAlice}) {
     EXPECT_EQ(column(did, "state"), "desynchronized") << did;
@@ -306,7 +306,7 @@ TEST_F(RepositoryTableTest, a_failed_resync_waits_longer_each_time) {
   }
   EXPECT_EQ(column(kAlice, "attempts || ' ' || error || ' ' || state"),
             "3 no answer desynchronized");
-  // Who asks does not want to wait for that.
+  // A requested resync does not wait for this delay.
   resync_failed(session(), kAlice, "no answer", clock_.now());
   EXPECT_EQ(take(), Dids{});
   ask_for_resync(session(), kAlice, clock_.now());

@@ -61,11 +61,11 @@ TEST(RequestBudget, a_new_rate_counts_from_its_moment_on) {
   EXPECT_FALSE(budget.take(now)) << "its burst is that of the new rate";
 }
 
-/// A server that answers each request after the same time, a clock, and a client that always has
-/// more to ask.
+/// A clock, a server that answers each request after the same time, and a client that always has
+/// another request.
 class RequestsPerSecond : public ::testing::Test {
  protected:
-  /// Asks for so long. How many requests started.
+  /// Sends requests for a time. Returns the number of started requests.
   std::size_t ask_for(std::chrono::milliseconds time) {
     std::size_t started = 0;
     for (const auto end = now_ + time; now_ < end; now_ += 1ms) {
@@ -376,10 +376,11 @@ RequestOutcome limited_host(std::chrono::seconds wait) {
   return limited;
 }
 
-/// A host and a clock: whoever downloads from it waits as he is told.
+/// A host and a clock. Downloads wait as the limit requires.
 class RequestsAtOnce : public ::testing::Test {
  protected:
-  /// Starts what may start and lets all of it end in the same way, 100 ms later. How many.
+  /// Starts all requests that the limit permits, and ends them in the same way 100 ms later.
+  /// Returns their number.
   std::size_t round(const RequestOutcome& ending) {
     const auto count = limit_.free(now_);
     for (std::size_t i = 0; i < count; ++i) limit_.started(now_);

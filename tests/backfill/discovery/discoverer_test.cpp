@@ -283,7 +283,7 @@ TEST_F(ScriptedHost, a_host_that_asks_for_time_gets_it_and_that_is_no_failure) {
 
 TEST_F(ScriptedHost, hosts_that_are_there_become_lists) {
   serve([&](const std::string& query) {
-    // Who lists hosts is asked for them alone; who hosts has nobody.
+    // The first request is for the list of hosts. The list of accounts is empty.
     if (query.find("limit=1000") == std::string::npos || asked().size() > 1) return page_of("", "");
     return json_reply(R"({"hosts":[{"hostname":"127.0.0.1:1","status":"banned"},)"
                       R"({"hostname":"127.0.0.1:2","status":"offline"},{"hostname":"no host"},)"
@@ -450,7 +450,7 @@ TEST_F(DiscovererTest, a_whole_network_by_its_relay) {
   EXPECT_EQ(jobs, discoverer_->metrics().queued);
   EXPECT_EQ(jobs + discoverer_->metrics().inactive, 1200U);
 
-  // Whoever asks for the network again has all lists read again, once each.
+  // A second request for the network makes the discoverer read each list again once.
   const DiscoveryMetrics before = discoverer_->metrics();
   clock_.advance(1h);
   add({{sim.ready().at("relay").get<std::string>(), kListOfHosts, true}});

@@ -399,7 +399,7 @@ class HostLimitsSchedules : public ::testing::TestWithParam<Schedule> {
 };
 
 TEST_P(HostLimitsSchedules, keep_limits_and_waits_and_serve_everybody) {
-  // Those that never answer keep their work.
+  // Hosts that never answer keep their jobs, so they do not count.
   const auto work_is_left = [&] {
     return std::any_of(hosts_.begin(), hosts_.end(), [](const auto& entry) {
       return entry.second.kind != MadeHost::Kind::Down && entry.second.jobs > 0;

@@ -117,7 +117,7 @@ std::string list_text(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// What will be done, before the last question.
+/// The planned steps, which are printed before the last question.
 std::string plan_text(const InitPlan& plan, const std::filesystem::path& file) {
   std::string text = fmt::format("\nfile         {}\ndatabase     {}\n", file.string(),
                                  store::without_password(plan.database));

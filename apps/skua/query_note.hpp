@@ -9,7 +9,8 @@
 
 namespace skua::cli {
 
-/// Why an answer is incomplete, for people, and the commands that change this, to copy.
+/// Explains to the user why an answer is incomplete, and has the commands that change this, ready
+/// to copy.
 struct QueryNote {
   std::string text;
   std::vector<std::string> commands;
@@ -17,7 +18,8 @@ struct QueryNote {
 
 // All read the database that the query reads. Throw store::SqlError.
 
-/// What the query needs (NamedQuery::needs) and the database does not have, or has in an old state.
+/// Notes about the needs of the query (NamedQuery::needs) that the database does not have, or has
+/// in an old state.
 std::vector<QueryNote> missing_needs(store::Session& session, const NamedQuery& query,
                                      const Invocation& invocation);
 

@@ -169,8 +169,8 @@ class Memory {
   GenerationalMap<std::string, Failure, SeededHash> failures_;
 };
 
-/// `skua.identities`, for coroutines: all rows that are wanted or written at a moment are one
-/// statement.
+/// Reads and writes `skua.identities` for coroutines. One statement reads, or writes, all rows that
+/// coroutines wait for.
 class Table {
  public:
   Table(asio::io_context& io, const NetworkAccountsOptions& options)
@@ -339,7 +339,7 @@ class NetworkAccounts::Impl {
 
   void stop() {
     is_stopped_.with([](bool& is_stopped) { is_stopped = true; });
-    // The requests end first; then each coroutine comes to its end.
+    // The requests end first, so that each coroutine can end.
     http_.stop();
     if (!thread_.joinable()) return;
     asio::post(io_, [this] {
@@ -661,7 +661,7 @@ class NetworkAccounts::Impl {
     co_return identity::keys_near(*history, time, use);
   }
 
-  /// Begins a request. Its end comes on the thread.
+  /// Begins a request. The callback for its end runs on the thread.
   std::shared_ptr<Exchange> send(HttpRequest request) {
     const auto exchange = std::make_shared<Exchange>(io_.get_executor());
     http_.send(std::move(request), [this, exchange](Result<HttpAnswer> answer) {

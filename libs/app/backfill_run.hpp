@@ -51,8 +51,8 @@ struct BackfillRunOptions {
   BackfillOptions backfill;
   /// Gives keys and hosts.
   std::unique_ptr<accounts::AccountSource> accounts;
-  /// The DNS server that handles are looked up at; nothing: the most recent
-  /// claim counts without verification.
+  /// The DNS server for the verification of handles; nothing: the most recent claim counts without
+  /// verification.
   std::optional<identity::DnsServer> check_handles;
   /// No live source of any process writes to the database: a bootstrap has begun.
   bool is_alone = false;

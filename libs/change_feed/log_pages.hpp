@@ -34,11 +34,11 @@ LogState read_log_state(store::Session& session);
 std::int64_t position_at(store::Session& session, const LogState& state, Timestamp time);
 
 struct PageLimits {
-  /// That are looked at.
+  /// The most changes that are read.
   std::size_t changes = 1'000;
-  /// That pass.
+  /// The most changes that pass the filter.
   std::size_t events = 1'000;
-  /// Of the records' JSON. One record may be larger.
+  /// The size of the records' JSON. One record may be larger.
   std::size_t bytes = 1024 * 1024;
 };
 

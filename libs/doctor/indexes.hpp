@@ -23,7 +23,7 @@ struct ExpectedIndex {
 /// scripts/schema_docs writes from a migrated database.
 std::string_view schema_indexes();
 
-/// Parses such a text. Throws std::invalid_argument for another one: a bug.
+/// Parses such a text. Throws std::invalid_argument for any other text, which is a bug.
 std::vector<ExpectedIndex> parse_indexes(std::string_view text);
 
 /// An index of the database.

@@ -6,10 +6,10 @@
 namespace skua::ingest {
 namespace {
 
-/// How far a host's clock may be ahead of ours: a wrong one must not say how far behind we are.
+/// How far a host's clock may be ahead of ours. A host with a wrong clock must not change the lag.
 constexpr std::chrono::minutes kClockSkew{5};
 
-/// Of a frame without a time.
+/// The time of a frame that has none.
 constexpr Timestamp kNoTime{};
 
 }  // namespace

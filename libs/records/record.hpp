@@ -49,7 +49,7 @@ using Record = std::variant<std::monostate, Post, Like, Repost, Threadgate, Post
                             Profile, Status, ChatDeclaration, NotificationDeclaration,
                             GermDeclaration, Labeler, VisibilityDeclaration>;
 
-/// How many collections have a struct.
+/// The number of collections that have a struct.
 inline constexpr std::size_t kTypedCollections = std::variant_size_v<Record> - 1;
 
 /// The struct whose `kCollectionId` is `Id`.

@@ -134,7 +134,7 @@ std::size_t BlockIndex::match(std::size_t first, const Digest& digest) const {
   const std::uint64_t key = key_of(digest);
   const auto has_key = [&](std::size_t i) { return i < entries_.size() && entries_[i].key == key; };
   if (!has_key(first)) return kMissing;
-  // Nearly always it is the only one.
+  // Nearly always only one entry has the key.
   auto found = entries_.begin() + static_cast<std::ptrdiff_t>(first);
   if (has_key(first + 1)) {
     found = std::partition_point(found, entries_.end(), [&](const Entry& entry) {

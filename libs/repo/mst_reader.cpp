@@ -32,7 +32,7 @@ class Walker {
       if (level.node.left) return errc::mst_malformed;
       return walk_;
     }
-    // The first entry of the top node tells how high the tree is: its key is all suffix.
+    // The key of the first entry of the top node shows the height of the tree. It has no prefix.
     const int height = mst_key_depth(as_text(level.node.entries.front().suffix));
     if (const auto read = walk_node(0, height); !read) return read.error();
     return walk_;

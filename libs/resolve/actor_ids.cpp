@@ -45,7 +45,7 @@ void find(store::Session& session, std::vector<std::string_view>& missing, IdCac
   take(session.execute(sql::actors_find, params), missing, cache, found);
 }
 
-/// The same of what another thread has brought into the cache since.
+/// Moves accounts that another thread has added to the cache from `missing` to `found`.
 void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds& found) {
   std::erase_if(missing, [&](std::string_view did) {
     const std::int32_t id = cache.find(did);
@@ -54,7 +54,8 @@ void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds
   });
 }
 
-/// Inserts `mine`, sorted, of which none was there a moment ago; `found` then has those that are.
+/// Inserts the accounts `mine`, which are sorted and had no row. Moves those that it inserted to
+/// `found`.
 void insert(store::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
             ActorIds& found, Timestamp now) {
   store::Params params;
@@ -63,16 +64,16 @@ void insert(store::Session& session, std::vector<std::string_view>& mine, IdCach
     take(session.execute(sql::actors_insert, params), mine, cache, found);
   } catch (const store::DataError& error) {
     if (error.sqlstate() != store::kUniqueViolation) throw;
-    // The number conflicts: the statement passes over DIDs that have a row. Another session may
-    // have moved the sequence meanwhile.
+    // The number conflicts, not the DID: the statement skips DIDs that have a row. Another session
+    // may have moved the sequence meanwhile.
     raise_actor_sequence(session);
     take(session.execute(sql::actors_insert, params), mine, cache, found);
   }
 }
 
-/// The same for many: with its numbers drawn beforehand, a row costs half of what `insert` takes.
-/// False: none was inserted, because another process was faster with one of them, or one cannot be
-/// stored under its name.
+/// Inserts many accounts. Their numbers are drawn in advance, so a row costs half as much as with
+/// `insert`. False: none was inserted, because another process has inserted one of them, or a DID
+/// contains a NUL.
 bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
           ActorNumbers& numbers, FoundActors& found, Timestamp now) {
   const std::vector<std::int32_t> ids = numbers.take(session, mine.size());

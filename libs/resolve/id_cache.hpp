@@ -60,9 +60,9 @@ class IdCache {
   std::array<Guarded<Shard>, kShards> shards_;
 };
 
-/// A bounded memory of posts that have a row, seen or stub, for all threads. Only committed ones
-/// may go in. Rows of posts stay, except when an account is purged: forgetting that here costs no
-/// more than a stub that is missing.
+/// A bounded set of posts that have a row, also a stub, for all threads. Only committed posts may
+/// be inserted. Only the purge of an account deletes rows of posts; the set is not told, so at
+/// worst a stub is missing.
 class KnownPosts {
  public:
   /// No padding: millions are stored.

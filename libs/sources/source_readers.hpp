@@ -48,7 +48,7 @@ class SourceReaders {
   void stop();
 
   /// Ends the client, and starts one for another source. `position` is called between the two: it
-  /// gives where the other source is read from; nothing: live.
+  /// returns the position in the other source; nothing: live.
   void switch_to(std::size_t source, const std::function<std::optional<std::int64_t>()>& position);
 
   /// These messages are durable: tells the intakes, which ignore the messages of others. Any
@@ -73,7 +73,7 @@ class SourceReaders {
     std::unique_ptr<Intake> intake;
     /// The saved cursor when this run began.
     std::optional<std::int64_t> saved_cursor;
-    /// Of clients that have ended.
+    /// Connections of clients that have ended.
     std::uint64_t earlier_connections = 0;
   };
 

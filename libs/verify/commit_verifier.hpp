@@ -59,8 +59,8 @@ inline constexpr std::chrono::minutes kFuture{5};
 /// and does not affect other accounts.
 inline constexpr std::chrono::hours kBelievedAhead{1};
 
-/// Whether a revision lies more than `kFuture` after the later of our clock and the message's time,
-/// the latter believed within `kBelievedAhead`. `message_time`: the epoch when there is none.
+/// Whether a revision is more than `kFuture` after the later of our clock and the message's time,
+/// which counts up to `kBelievedAhead`. `message_time`: the epoch when there is none.
 bool is_of_the_future(atproto::Tid rev, Timestamp message_time, Timestamp now);
 
 /// Checks #commit and #sync messages for consistency, against the account's key, and against the

@@ -15,15 +15,14 @@
 namespace skua::writer {
 
 // The owner of a handle (atproto.com/specs/handle). The handle that an account claims and the
-// handle that it has are kept apart. A claim gives the handle at once when nobody has it by a
-// look-up, and of several such claims the latest; a look-up that leads back to the account gives it
-// for good. A claimant of a handle that another account has by a look-up gets it only by its own
-// look-up. A claim that was refused stays refused until a look-up finds otherwise, also when it is
-// made again. In whatever order claims and look-ups come, the account that is right has the handle
-// in the end.
+// handle that it has are kept apart. A handle that no account has by a look-up belongs to its
+// latest claim at once. A look-up that leads back to the account confirms its claim. A handle that
+// another account has by a look-up needs a look-up that confirms the new claim. A refused claim
+// stays refused until a look-up confirms it, also if it is repeated. In any order of claims and
+// look-ups, the right account has the handle in the end.
 //
-// An account gets ten look-ups at once and then one in five minutes; claims that were refused are
-// looked up after all others.
+// An account gets ten look-ups at once and then one in five minutes; refused claims are looked up
+// after all others.
 
 /// The claim of a handle by an account.
 struct HandleClaim {
@@ -35,7 +34,7 @@ struct HandleClaim {
 };
 
 /// Writes claims, one an account, in the caller's transaction; the newest of an account wins.
-/// Returns the number of rows written. Throws SqlError, as all here.
+/// Returns the number of rows written. Throws SqlError, like all functions here.
 std::size_t write_handle_claims(store::Session& session, std::span<const HandleClaim> claims,
                                 Timestamp now, Effects& effects);
 

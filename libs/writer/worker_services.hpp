@@ -15,7 +15,7 @@
 
 namespace skua::writer {
 
-/// What the workers of a pool share. Everything outlives them.
+/// The parts that the workers of a pool share. All parts outlive them.
 struct WorkerServices {
   std::string database_url;
   /// The names of the sources, by UnresolvedEvent::origin.

@@ -39,9 +39,9 @@ class JobTask {
   Handle handle_;
 };
 
-/// For the compiler.
+/// The promise, which the compiler uses by its name.
 struct JobTask::promise_type {
-  /// Destroys the coroutine, then says how it ended.
+  /// Destroys the coroutine, then calls `on_end` or `on_defect`.
   struct End {
     bool await_ready() const noexcept { return false; }
     void await_suspend(Handle handle) const noexcept {

@@ -36,7 +36,7 @@ class ReaderThreads {
   /// thread. After `stop` it does not continue.
   Entry enter() { return Entry(*this); }
 
-  /// For a wait on one of the threads.
+  /// Ends a wait on one of the threads at a stop.
   std::stop_token stop_token() const { return stop_.get_token(); }
   /// Coroutines that wait for a thread.
   std::size_t queued() const { return queue_.size(); }

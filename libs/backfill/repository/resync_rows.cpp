@@ -26,7 +26,7 @@ constexpr int kRows = 5'000;
 /// A table whose rows are records.
 struct RecordTable {
   std::string name;
-  /// What says the collection of a row.
+  /// An SQL expression for the collection of a row.
   std::string collection;
 };
 

@@ -21,9 +21,9 @@ namespace skua::backfill {
 /// outside of a transaction. Returns the number of updated rows; 0 for an unknown account.
 std::size_t lower_newest_revs(store::Session& session, const std::string& did);
 
-/// Requests a resync of accounts that may replace whatever is stored: `lower_newest_revs` of each,
-/// and a job for each, due now. `skua run` or `skua backfill` executes the jobs. Outside of a
-/// transaction.
+/// Requests a resync of accounts that may replace any stored row: calls `lower_newest_revs` and
+/// adds a job, due now, for each of them. `skua run` or `skua backfill` executes the jobs. Call it
+/// outside of a transaction.
 void request_resync(store::Session& session, std::span<const NewJob> jobs);
 
 /// The differences between the rows of an account at two times.

@@ -25,7 +25,7 @@ class WebhookSender {
  public:
   struct Options {
     std::string database_url;
-    /// For the answer to a request.
+    /// How long a receiver may take for its answer.
     std::chrono::milliseconds request_time{15'000};
     /// The time between two reads while there are no changes.
     std::chrono::milliseconds idle_pause{50};

@@ -9,7 +9,7 @@
 
 namespace skua::feed {
 
-/// From when on an observation of a consumer is a problem.
+/// The limits from which an observation of a consumer is a problem.
 struct ConsumerLimits {
   /// Failures in a row, and changes that wait while no process serves the consumer. A receiver that
   /// restarts for a minute stays below it, with the wait before the next request.
@@ -33,7 +33,8 @@ struct ConsumerJudgement {
   };
 
   Level level = Level::Works;
-  /// For people: `running` if it processes changes, otherwise why it does not, such as `failing`.
+  /// A word for lists: `running` if it processes changes, otherwise the reason why it does not,
+  /// such as `failing`.
   std::string state = {};
   /// Null: it works.
   const Problem* problem = nullptr;

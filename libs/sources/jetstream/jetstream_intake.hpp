@@ -20,9 +20,9 @@ namespace skua::sources {
 
 /// Takes the messages of a Jetstream into the pipeline. After a lost connection it continues at its
 /// last position. The cursor of v1 is a time: v1 continues some seconds earlier, because several
-/// events may have the same time or arrive in another order; repeated events change nothing. The
-/// server is asked for what the filter passes, as far as the server supports that, and asked again
-/// when the filter changes. See Intake for the threads.
+/// events may have the same time or arrive in another order; repeated events change nothing. It
+/// asks the server for the content that the filter passes, as far as the server supports that, and
+/// asks again when the filter changes. See Intake for the threads.
 class JetstreamIntake final : public Intake {
  public:
   JetstreamIntake(IntakeServices services, transport::Endpoint endpoint,
@@ -68,8 +68,8 @@ class JetstreamIntake final : public Intake {
   transport::StreamClient* client_ = nullptr;
   /// The current message was decompressed but not taken, and is offered again.
   bool is_plain_ = false;
-  /// This connection has sent a message that can be read: one with another dictionary is an
-  /// exception.
+  /// This connection has sent a readable message. Then another dictionary is a defect of one
+  /// message, and does not end the connection.
   bool is_readable_ = false;
 };
 

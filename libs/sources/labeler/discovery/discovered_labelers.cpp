@@ -64,7 +64,7 @@ DiscoveredLabelers::~DiscoveredLabelers() {
 }
 
 std::chrono::milliseconds DiscoveredLabelers::look(store::LazySession& lazy) {
-  // The locks name the session, which goes when it is broken.
+  // The locks refer to the session, which is destroyed after its connection broke.
   if (!lazy.is_connected()) forget_locks();
   try {
     store::Session& session = lazy.get();
@@ -107,7 +107,8 @@ bool DiscoveredLabelers::take_locks(store::Session& session) {
     try {
       reading.lock = std::make_unique<store::SourceLock>(session, name);
     } catch (const store::SourceBusy&) {
-      // Another process reads it since this one lost its session: `change_subscriptions` ends it.
+      // Another process has read it since this one lost its session: `change_subscriptions` ends
+      // the subscription.
       continue;
     }
   }

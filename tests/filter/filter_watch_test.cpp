@@ -75,7 +75,7 @@ TEST_F(FilterWatchTest, sets_the_stored_one_to_what_it_was_told) {
   const auto watched = watch(FilterChoice{{{kPost}, {}}, std::nullopt});
   EXPECT_EQ(stored(), (store::FilterContent{{kPost}, {}}));
   EXPECT_EQ(now(), stored());
-  // Once: afterwards what is stored holds.
+  // The choice is stored once. Afterwards the stored filter counts.
   store_filter({kLike});
   watched->look();
   EXPECT_THAT(now().collections, ElementsAre(kLike));

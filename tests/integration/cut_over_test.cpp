@@ -147,7 +147,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
     Account& account = any_account();
     ModelRepository& repository = *account.repository;
     if (repository.is_deleted()) {
-      // A CAR of before is brought in again when the account is back: of what it had it says that.
+      // The account does not return during a job: the job's earlier CAR would restore deleted
+      // records.
       if (account.attempt || chance_.percent(40)) return;
       repository.come_back(++seq_);
     } else if (chance_.percent(3)) {
@@ -166,7 +167,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     std::vector<UnresolvedEvent> events;
   };
 
-  /// A worker's batch: what some accounts said next.
+  /// A worker's batch: the next messages of some accounts.
   LiveBatch next_batch(RecordType type, std::size_t most) {
     LiveBatch batch{type, {}, {}};
     for (Account& account : accounts_) {
@@ -302,7 +303,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     });
   }
 
-  /// A chunk of some lane, or one that is there already.
+  /// Writes the next chunk of a lane, or repeats a chunk that was written.
   void write_some(Account& account) {
     Attempt& attempt = *account.attempt;
     account.is_being_written = true;
@@ -321,7 +322,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     chunks.pop_front();
   }
 
-  /// The process ends: its jobs wait again.
+  /// Simulates the end of the process: its job waits again.
   void crash(Account& account) {
     account.attempt.reset();
     bulk_->run(
@@ -350,7 +351,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     backfill::Finished finished;
     with_retry(bulk_,
                [&] { finished = finish_repositories(*bulk_, written, lease_owner_, now()); });
-    // Its answer was lost: it is said again.
+    // Simulates a lost answer: the call is repeated.
     if (chance_.percent(10)) {
       EXPECT_TRUE(finish_repositories(*bulk_, written, lease_owner_, now()).done.empty());
     }
@@ -369,7 +370,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     }
   }
 
-  /// The next thing to do for an account's history.
+  /// Does the next step of an account's download.
   void go_on(Account& account) {
     if (!account.attempt) return begin_job(account);
     if (chance_.percent(4)) return crash(account);
@@ -387,7 +388,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     return place == found.end() ? ids_.actors.find(did) : place->second;
   }
 
-  /// As workers do when the server fails, which it says of deadlocks too.
+  /// Retries as workers do after a failure of the server. A deadlock counts as one.
   static void with_retry(std::unique_ptr<store::Session>& session, const std::function<void()>& f) {
     for (int tries = 0;; ++tries) {
       try {
@@ -402,8 +403,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
 
   // --- what must be there
 
-  /// What an account whose history is in must have: what its CAR held, and what each lane heard
-  /// since.
+  /// The expected records of an account whose repository was finished: those of its CAR, and the
+  /// later changes that each lane has read.
   std::map<std::string, std::string> expected(const Account& account) const {
     const ModelRepository& repository = *account.repository;
     const auto& messages = repository.messages();
@@ -565,7 +566,8 @@ TEST_P(CutOver, leaves_what_the_repositories_hold) {
       ASSERT_EQ(test::projection_differences(*live_), "") << "after step " << step << ": " << what;
     }
   }
-  // What never ended, ends: by a crash, or as it should where the history was never brought in.
+  // Ends all open jobs: by a crash, or with success if the account's earlier messages come from its
+  // repository only.
   for (Account& account : accounts_) {
     const bool is_needed = account.first_heard > 0 && !account.finished;
     if (is_needed && account.repository->is_deleted()) account.repository->come_back(++seq_);

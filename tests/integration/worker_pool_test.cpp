@@ -36,7 +36,7 @@ std::string rkey(std::uint64_t number) {
   return atproto::Tid{(std::uint64_t{1} << 60) + number}.to_string();
 }
 
-/// As the pipeline does it.
+/// Marks written events as finished, as the pipeline does.
 class StreamProducer final : public Producer {
  public:
   explicit StreamProducer(ingest::InFlightList& list) : list_(list) {}
@@ -70,7 +70,7 @@ class WorkerPoolTest : public test::PostgresTest {
     pool_->start();
   }
 
-  /// As the pipeline does it: a place in the list, then to the worker.
+  /// Passes an event as the pipeline does: first to the in-flight list, then to the worker.
   void push(UnresolvedEvent event) {
     const auto ticket = in_flight_.admit({.seq = event.seq, .bytes = event.did.size()});
     ASSERT_TRUE(ticket);

@@ -99,7 +99,7 @@ RepositoryProgress birth(const std::string& did, std::uint64_t rev, std::int32_t
 }
 
 TEST_F(RepositoryTableTest, one_that_was_empty_before_its_first_message_is_complete) {
-  // Of bob an #account message came first.
+  // The first message of bob was an #account message.
   save({{{kBob, std::nullopt, true}, 0}});
   save({birth(kAlice, 5), birth(kBob, 5), progress(kCarol, 5)});
   for (const std::string& did : {kAlice, kBob}) EXPECT_EQ(column(did, "state"), "complete") << did;
@@ -156,7 +156,7 @@ TEST_F(RepositoryTableTest, breaks_are_summed_and_the_last_ones_time_is_kept) {
   EXPECT_EQ(column(kBob, "breaks || coalesce(broke_at::text, ' never')"), "0 never");
 }
 
-/// What a break makes of a repository of each state.
+/// The effect of a break on a repository in each state.
 struct Broken {
   const char* name;
   const char* state;  // null: no row
@@ -368,7 +368,7 @@ TEST_F(RepositoryTableTest, a_resync_older_than_a_break_leaves_a_gap) {
             "desynchronized 0 14");
   EXPECT_EQ(load(kAlice).head, head(15));
   EXPECT_EQ(take(), Dids{kAlice});
-  // What came without a gap after the anchor needs no resync.
+  // Messages without a gap after the anchor need no resync.
   EXPECT_TRUE(resync_done(session(), kAlice, head(14), clock_.now()));
   EXPECT_EQ(column(kAlice, "state"), "complete");
 }

@@ -85,7 +85,7 @@ class RequestsPerSecond : public ::testing::Test {
     return started;
   }
 
-  /// Ends what is under way, without asking anew.
+  /// Ends all active requests, and starts no new ones.
   void finish_all() {
     for (const auto& [end, started_at] : under_way_) {
       auto outcome = answer_;
@@ -264,7 +264,8 @@ TEST_F(RequestsPerSecond, its_bounds_agree) {
   EXPECT_EQ(rate_->at_once(), 1U);
 }
 
-/// A directory that allows so many requests in each window, states so, and refuses more.
+/// A directory that permits a number of requests in each window, states its limit, and refuses
+/// further requests.
 class WindowedDirectory {
  public:
   WindowedDirectory(std::int64_t limit, std::chrono::seconds window)
@@ -394,7 +395,7 @@ class RequestsAtOnce : public ::testing::Test {
     limit_.finished(ending, now_);
   }
 
-  /// Goes on to the moment when something may start. How long that was.
+  /// Advances the clock to the time when a request may start. Returns the duration.
   std::chrono::milliseconds sit_out() {
     const auto next = limit_.next_start(now_);
     if (!next) return 0ms;
@@ -430,7 +431,7 @@ TEST_F(RequestsAtOnce, grows_by_one_for_as_many_answers_as_it_is_itself_after_tr
 }
 
 TEST_F(RequestsAtOnce, grows_when_the_request_begins_long_after_its_place_was_taken) {
-  // Documents are looked up in between; how long that takes is not the host's doing.
+  // Documents are looked up in between. The host does not cause the duration of this.
   for (int i = 0; i < 30; ++i) {
     const auto started_at = now_;
     const auto count = limit_.free(now_);

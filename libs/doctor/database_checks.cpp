@@ -44,7 +44,7 @@ struct DatabaseChecks::Shared {
   std::condition_variable changed;
   bool ended = false;
   DatabaseFindings found;
-  /// Nobody waits any more: no further check begins.
+  /// After a stop request no further check begins, because the caller no longer waits.
   std::stop_source abandoned;
 
   void add(Findings findings) {

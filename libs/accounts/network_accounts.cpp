@@ -147,7 +147,7 @@ class Memory {
                                                           : options_.remember_data_failure;
     failures_.insert(did, {error, monotonic + pause});
   }
-  /// Removes an account that no longer exists in this form. False: the account is not known.
+  /// Removes the account, because its last document no longer holds. False: it is not known.
   bool forget(const std::string& did) {
     if (accounts_.find(did) == nullptr) return false;
     accounts_.erase(did);

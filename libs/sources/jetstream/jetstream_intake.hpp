@@ -48,7 +48,7 @@ class JetstreamIntake final : public Intake {
   /// The query of v1, and of v2.
   std::string query_v1(const store::FilterContent& asked) const;
   std::string query_v2(const store::FilterContent& asked) const;
-  /// The lists of the filter as a message to a v1 server, sent after the connection.
+  /// The lists of the filter as a message to a v1 server, which takes it on an open connection.
   std::string options_update() const;
   /// Reconnects if the connection asked for other lists. Any thread.
   void ask_anew();

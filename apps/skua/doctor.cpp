@@ -116,7 +116,7 @@ doctor::SettingsFound running_settings(Invocation& invocation,
   return found;
 }
 
-/// What is examined, as flags.
+/// The examined settings, as flags.
 std::string examined_text(const Invocation& invocation) {
   std::string text;
   const auto add = [&](std::string_view flag, std::string_view value) {

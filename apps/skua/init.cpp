@@ -77,9 +77,8 @@ std::unique_ptr<store::Session> maintenance_session(const std::string& url, std:
   }
 }
 
-/// Makes the database of a URL exist: creates it if it is missing and the role of the URL may do
-/// so. Otherwise throws std::runtime_error with the reason and the commands for a superuser. Prints
-/// what it has created.
+/// Creates the database of a URL if it is missing, and prints that. If the role of the URL may not
+/// create it, throws std::runtime_error with the reason and the commands for a superuser.
 void create_missing_database(const std::string& url) {
   const store::ConnectionNames names = store::connection_names(url);
   std::string reason;
@@ -118,7 +117,7 @@ std::string list_text(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// What will be done, before the last question.
+/// The planned steps, which are printed before the last question.
 std::string plan_text(const InitPlan& plan, const std::filesystem::path& file) {
   std::string text = fmt::format("\nfile         {}\ndatabase     {}\n", file.string(),
                                  store::without_password(plan.database));

@@ -75,7 +75,7 @@ std::vector<std::string> texts_of(const Invocation& invocation, const NamedQuery
 struct Execution {
   const NamedQuery& query;
   store::Params params;
-  /// One row more than the limit tells whether there are more.
+  /// The query returns one row more than the limit, which shows whether there are more rows.
   std::string sql;
 };
 
@@ -162,7 +162,7 @@ void print_table(const QueryResult& result, bool is_wide) {
               {}});
 }
 
-/// Runs a query and prints its rows, and `notes` with those about the rows.
+/// Runs a query and prints its rows, `notes`, and the notes about the rows.
 void print_answer(store::Session& session, const Execution& execution,
                   std::optional<std::int64_t> limit, const Invocation& invocation,
                   std::vector<QueryNote>& notes) {
@@ -224,7 +224,7 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
     append(notes, missing_subjects(session, query, values, invocation));
     print_answer(session, execution_of(query, values, limit), limit, invocation, notes);
   } catch (const store::SqlError&) {
-    // What is missing may be why the query takes too long.
+    // A missing projection or index may be the reason why the query takes too long.
     print_notes(notes);
     throw;
   }

@@ -9,7 +9,8 @@
 
 namespace skua::cli {
 
-/// Why an answer is incomplete, for people, and the commands that change this, to copy.
+/// Explains to the user why an answer is incomplete, and has the commands that change this, ready
+/// to copy.
 struct QueryNote {
   std::string text;
   std::vector<std::string> commands;
@@ -17,22 +18,23 @@ struct QueryNote {
 
 // All read the database that the query reads. Throw store::SqlError.
 
-/// What the query needs (NamedQuery::needs) and the database does not have, or has in an old state.
+/// Notes about the needs of the query (NamedQuery::needs) that the database does not have, or has
+/// in an old state.
 std::vector<QueryNote> missing_needs(store::Session& session, const NamedQuery& query,
                                      const Invocation& invocation);
 
-/// What Skua has not indexed yet: a bootstrap that has not ended, and what the sources have sent
-/// since they were read for the last time.
+/// Notes about content that Skua has not indexed yet: that of an open bootstrap, and the events
+/// that the sources have sent since they were last read.
 std::vector<QueryNote> missing_work(store::Session& session, const Invocation& invocation);
 
-/// What the filter and the retention keep out of the database, of the records that the transaction
-/// has read so far. Inside the transaction of the query, after it.
+/// Notes about the filter and the retention, if they limit the tables that the transaction has read
+/// so far. Call it inside the transaction of the query, after it.
 std::vector<QueryNote> missing_records(store::Session& session, const NamedQuery& query,
                                        const Invocation& invocation);
 
-/// What is not stored of the accounts and records that the arguments name. Throws
-/// std::runtime_error, with the command to download it, for one that the database does not know.
-/// Outside a transaction.
+/// Notes about the accounts and records of the arguments whose content is not stored in full. If
+/// the database does not know one of them, throws std::runtime_error with the command to download
+/// it. Call it outside of a transaction.
 std::vector<QueryNote> missing_subjects(store::Session& session, const NamedQuery& query,
                                         const std::vector<std::string>& values,
                                         const Invocation& invocation);

@@ -32,13 +32,13 @@ class AccountSource {
   enum class Freshness : std::uint8_t { Known, Recent, Now };
   using KeyUse = identity::KeyUse;
 
-  /// The account, as its DID document describes it. While a server fails, Known and Recent are
-  /// asked again: without a limit for did:plc, because a commit that cannot be verified yet must
-  /// not be lost; three times for did:web, whose host may never answer. A question that waits at a
-  /// stop gets no answer. An account has a share of the questions with Now: further ones wait.
-  /// Errors: those of identity::document_url and identity::read_document, busy, stopped.
+  /// The account, as its DID document describes it. While a server fails, questions with Known and
+  /// Recent are repeated: without a limit for did:plc, because a commit that cannot be verified yet
+  /// must not be lost; three times for did:web, whose host may never answer. A question that waits
+  /// at a stop gets no answer. Questions with Now beyond the account's share wait. Errors: those of
+  /// identity::document_url and identity::read_document, busy, stopped.
   virtual void identity(const std::string& did, Freshness freshness, IdentityDone done) = 0;
-  /// The same, asked once.
+  /// Like `identity`, but the question is not repeated while a server fails.
   virtual void identity_once(const std::string& did, Freshness freshness, IdentityDone done) = 0;
   /// Whether the accounts' own hosts can be asked. If not, the stream is the only source of hosting
   /// statuses.
@@ -48,13 +48,14 @@ class AccountSource {
   virtual void status(const std::string& did, StatusDone done) = 0;
   /// The keys of the account that may have signed something at a time in the past
   /// (identity::keys_near). A run that lags reads commits and labels from before a key rotation.
-  /// The directory is asked again as for `identity`. Errors: those of identity::read_key_history,
+  /// The question is repeated as for `identity`. Errors: those of identity::read_key_history,
   /// did_method.
   virtual void keys_near(const std::string& did, Timestamp time, KeyUse use, KeysDone done) = 0;
-  /// Why `identity` failed, for a log line: names the server that was asked, and what to do.
+  /// Explains a failure of `identity` in a log line: it names the server that was asked, and what
+  /// to do.
   virtual std::string failure_text(const std::string& did, const ErrorCode& error) const = 0;
-  /// Ends active questions: those of `identity_once`, of `status`, and with Now are answered with
-  /// an error.
+  /// Ends active questions. Questions of `identity_once` and `status`, and those with Now, get an
+  /// error.
   virtual void stop() = 0;
 };
 

@@ -147,7 +147,7 @@ class Memory {
                                                           : options_.remember_data_failure;
     failures_.insert(did, {error, monotonic + pause});
   }
-  /// What is known of the account no longer holds. False: nothing is.
+  /// Removes the account, because its last document no longer holds. False: it is not known.
   bool forget(const std::string& did) {
     if (accounts_.find(did) == nullptr) return false;
     accounts_.erase(did);
@@ -169,8 +169,8 @@ class Memory {
   GenerationalMap<std::string, Failure, SeededHash> failures_;
 };
 
-/// `skua.identities`, for coroutines: all rows that are wanted or written at a moment are one
-/// statement.
+/// Reads and writes `skua.identities` for coroutines. One statement reads, or writes, all rows that
+/// coroutines wait for.
 class Table {
  public:
   Table(asio::io_context& io, const NetworkAccountsOptions& options)
@@ -339,7 +339,7 @@ class NetworkAccounts::Impl {
 
   void stop() {
     is_stopped_.with([](bool& is_stopped) { is_stopped = true; });
-    // The requests end first; then each coroutine comes to its end.
+    // The requests end first, so that each coroutine can end.
     http_.stop();
     if (!thread_.joinable()) return;
     asio::post(io_, [this] {
@@ -357,13 +357,13 @@ class NetworkAccounts::Impl {
   const AccountStatistics& statistics() const { return statistics_; }
 
  private:
-  /// The look-up of a document, for all who ask for it meanwhile.
+  /// The look-up of a document. Questions that come meanwhile wait for its answer.
   struct LookUp {
     explicit LookUp(const Executor& executor) : answer(executor) {}
 
-    /// Somebody needs a newer document than the table has.
+    /// A question needs a newer document than the table has.
     bool must_be_new = false;
-    /// What is known: it is in use while the server fails.
+    /// The known account, which is the answer while the server fails.
     std::optional<Account> stale;
     Eventual<Result<Account>> answer;
   };
@@ -402,7 +402,7 @@ class NetworkAccounts::Impl {
     if (!is_taken) done(errc::stopped);
   }
 
-  /// Those who ask are told nothing at a stop: the messages that wait are read again.
+  /// At a stop questions get no answer: the messages that wait for it are read again later.
   template <class Answer>
   static std::function<void(Result<Answer>)> unless_stopped(
       std::function<void(Result<Answer>)> done) {
@@ -507,7 +507,7 @@ class NetworkAccounts::Impl {
     const bool is_plc = atproto::is_plc_did(did);
     if (const Account* known = memory_.find(did)) look_up->stale = *known;
 
-    // The table. It may have what another process has fetched, or what the export has brought.
+    // The table. It may have a document of another process, or of the directory's export.
     if (!look_up->must_be_new && (!look_up->stale || is_plc)) {
       const std::optional<IdentityRow> row = co_await table_.load(did);
       std::optional<Account> stored = row ? identity::account_of(*row) : std::nullopt;
@@ -524,8 +524,8 @@ class NetworkAccounts::Impl {
       }
     }
 
-    // The network. One directory serves all of did:plc: while it asks us to wait, the request is
-    // repeated. Hosts of did:web speak for themselves.
+    // The network. One directory serves all did:plc accounts: while it asks us to wait, the request
+    // is repeated. A host of did:web serves only its own accounts, so its failure is the answer.
     Result<Account> account = errc::stopped;
     for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
       if (is_plc) {
@@ -549,7 +549,7 @@ class NetworkAccounts::Impl {
     if (error == errc::stopped) co_return error;
     const bool is_server = identity::is_server_failure(error);
     ++(is_server ? statistics_.server_failures : statistics_.data_failures);
-    // What is known no longer holds; nor does the table's copy, which would come back.
+    // The known account no longer holds. The table must not return its copy either.
     if (!is_server && memory_.forget(did)) {
       table_.save(
           {.did = did, .signing_key = {}, .pds = {}, .handle = {}, .fetched_at = clock_.now()});
@@ -558,7 +558,7 @@ class NetworkAccounts::Impl {
     co_return error;
   }
 
-  /// `is_repeated`: before all requests that wait for the directory.
+  /// `is_repeated`: the request goes before all requests that wait for the directory.
   Awaitable<Result<Account>> document_of_directory(std::string did, bool is_repeated) {
     Result<RequestQueue::Place> place = co_await directory_.enter(std::string(), is_repeated);
     if (!place) co_return place.error();
@@ -661,7 +661,7 @@ class NetworkAccounts::Impl {
     co_return identity::keys_near(*history, time, use);
   }
 
-  /// Begins a request. Its end comes on the thread.
+  /// Begins a request. The callback for its end runs on the thread.
   std::shared_ptr<Exchange> send(HttpRequest request) {
     auto exchange = std::make_shared<Exchange>(io_.get_executor());
     http_.send(std::move(request), [this, exchange](Result<HttpAnswer> answer) {

@@ -25,7 +25,7 @@ struct StatusLimits {
   std::size_t web_at_once = 64;
   /// Statuses, from the hosts of the accounts.
   std::size_t hosts_at_once = 128;
-  /// Of each host of either kind.
+  /// Active requests to one host, of either kind.
   std::size_t of_one_host = 2;
   /// Questions that wait; further ones are refused (errc::busy).
   std::size_t waiting = 1'000;
@@ -46,7 +46,7 @@ struct NetworkAccountsOptions {
 
   /// The database with `skua.identities`; empty: nothing is stored.
   std::string database_url = {};
-  /// How other sessions of the database see this one.
+  /// The name of this session in the database.
   std::string application_name = "skua identity";
 
   /// Accounts in memory, of about 640 bytes each. verify::KnownRepositories has the keys in use.
@@ -55,7 +55,7 @@ struct NetworkAccountsOptions {
   std::chrono::seconds fresh_for = std::chrono::hours(24);
   /// The same for Freshness::Recent: one request for each failure is enough.
   std::chrono::seconds recent_for = std::chrono::seconds(10);
-  /// How long a failure is returned again without a request: of the data, and of a server.
+  /// How long a failure of the data, and one of a server, is returned again without a request.
   std::chrono::seconds remember_data_failure = std::chrono::minutes(5);
   std::chrono::seconds remember_server_failure = std::chrono::seconds(30);
 
@@ -82,7 +82,7 @@ struct NetworkAccountsOptions {
   std::function<void(const std::string& what)> on_defect = nullptr;
 };
 
-/// What happened so far. Written by the source's thread, read by any thread.
+/// Counters of the source. Its thread writes them, and any thread reads them.
 struct AccountStatistics {
   /// Questions for accounts, without refused ones.
   std::atomic<std::uint64_t> asked{0};
@@ -134,15 +134,15 @@ class NetworkAccounts final : public AccountSource {
   /// Any thread except its own.
   void stop() override;
 
-  /// Another part of the program has written the rows of these DIDs in `skua.identities`: what the
-  /// memory has of them no longer holds. Any thread.
+  /// Another part of the program has written the rows of these DIDs in `skua.identities`: drops
+  /// these accounts from the memory. Any thread.
   void table_changed(std::vector<std::string> dids);
 
   /// Requests for documents to the PLC directory. Any thread.
   struct DirectoryFailures {
-    /// Those that failed since the last answer.
+    /// The failed requests since the last answer.
     std::uint64_t count = 0;
-    /// When the last of them failed.
+    /// The time of the last failure.
     std::chrono::steady_clock::time_point latest;
   };
   DirectoryFailures directory_failures() const {

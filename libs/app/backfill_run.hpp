@@ -17,8 +17,8 @@
 
 namespace skua::app {
 
-/// Finds DID documents with an AccountSource, which outlives the result. A job is tried again after
-/// a failure, so each is asked once.
+/// Finds DID documents with an AccountSource, which outlives the result. Each document is requested
+/// once, because a job is tried again after a failure.
 backfill::FindAccount find_accounts(accounts::AccountSource& accounts);
 
 /// How repositories are downloaded. The defaults suit the live network.
@@ -51,8 +51,8 @@ struct BackfillRunOptions {
   BackfillOptions backfill;
   /// Gives keys and hosts.
   std::unique_ptr<accounts::AccountSource> accounts;
-  /// The DNS server that handles are looked up at; nothing: the most recent
-  /// claim counts without verification.
+  /// The DNS server for the verification of handles; nothing: the most recent claim counts without
+  /// verification.
   std::optional<identity::DnsServer> check_handles;
   /// No live source of any process writes to the database: a bootstrap has begun.
   bool is_alone = false;

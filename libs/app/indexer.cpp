@@ -64,7 +64,7 @@ class Indexer::Impl {
   }
 
   ~Impl() {
-    // Whoever finds documents answers to what is still there.
+    // Accounts must not call back into members that are already destroyed.
     if (accounts_) accounts_->stop();
   }
 

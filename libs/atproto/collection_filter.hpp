@@ -7,16 +7,16 @@
 
 namespace skua::atproto {
 
-/// Whether it names collections: an NSID (atproto.com/specs/nsid), or a prefix that ends in `.*`
-/// and is an NSID once a name stands for the star.
+/// Whether a text names collections: an NSID (atproto.com/specs/nsid), or a prefix that ends in
+/// `.*` and is an NSID with a name in place of the star.
 bool is_collection_pattern(std::string_view text);
 
 /// Which collections are wanted. Never changes: any thread.
 class CollectionFilter {
  public:
-  /// All.
+  /// Passes all collections.
   CollectionFilter() = default;
-  /// Those that one of the patterns names; none given: all.
+  /// Passes the collections that a pattern names; without patterns: all.
   explicit CollectionFilter(std::span<const std::string> patterns);
 
   bool passes(std::string_view collection) const;

@@ -12,9 +12,9 @@ namespace skua {
 struct Problem {
   /// Lower case with hyphens, such as `database-down`. It does not change between versions.
   std::string_view code;
-  /// What is wrong, as a clause without a full stop.
+  /// The fault, as a clause without a full stop.
   std::string_view title;
-  /// What causes it, and what Skua does meanwhile.
+  /// The cause, and what Skua does meanwhile.
   std::string_view cause;
   /// What the operator does.
   std::string_view cure;
@@ -98,7 +98,7 @@ inline constexpr std::array kProblems{
         "Run `reindex index concurrently NAME`, or drop the index if it is not from Skua."},
     Problem{
         "index-missing", "an index of the schema is missing",
-        "Somebody dropped it, or a bootstrap has not finished. Queries and writes are slow.",
+        "It was dropped, or a bootstrap has not finished. Queries and writes are slow.",
         "Finish the bootstrap (`skua backfill`), or create the index as `docs/schema.md` and the "
         "files in `schema` say."},
     Problem{"clock-wrong", "the clocks of this machine and of PostgreSQL differ",

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 /// A client that begins at a time begins this much earlier and skips changes: `time_us` of a change
 /// follows from the changes before it.
 constexpr std::chrono::seconds kTimeMargin{10};
-/// Without clients it only learns whether somebody waits.
+/// The time between two reads of the log's state while there are no clients.
 constexpr milliseconds kPauseWithoutClients{1'000};
 
 FeedError timeline_error(std::int32_t timeline) {

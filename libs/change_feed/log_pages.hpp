@@ -34,11 +34,11 @@ LogState read_log_state(store::Session& session);
 std::int64_t position_at(store::Session& session, const LogState& state, Timestamp time);
 
 struct PageLimits {
-  /// That are looked at.
+  /// The most changes that are read.
   std::size_t changes = 1'000;
-  /// That pass.
+  /// The most changes that pass the filter.
   std::size_t events = 1'000;
-  /// Of the records' JSON. One record may be larger.
+  /// The size of the records' JSON. One record may be larger.
   std::size_t bytes = 1024 * 1024;
 };
 
@@ -57,9 +57,9 @@ struct PageAccounts {
 
 /// Successive changes.
 struct ChangePage {
-  /// Those that pass the filter.
+  /// The changes that pass the filter.
   std::vector<std::shared_ptr<const ChangeEvent>> events;
-  /// The position after the last change that was looked at.
+  /// The position after the last change that was read.
   std::int64_t next = 0;
   /// `time_us` of that change.
   std::int64_t time_us = 0;

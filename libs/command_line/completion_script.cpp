@@ -9,7 +9,7 @@ namespace {
 
 // @P@ is the program, @F@ is its name as part of a function's name.
 
-// bash splits words at '=', which becomes a word of its own between option and value.
+// bash splits words at '=', which becomes a separate word between option and value.
 constexpr std::string_view kBash = R"(# bash completion for @P@
 _@F@() {
   local program=${COMP_WORDS[0]/#\~/$HOME} words=() word text i

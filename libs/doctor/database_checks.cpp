@@ -44,7 +44,7 @@ struct DatabaseChecks::Shared {
   std::condition_variable changed;
   bool ended = false;
   DatabaseFindings found;
-  /// Nobody waits any more: no further check begins.
+  /// After a stop request no further check begins, because the caller no longer waits.
   std::stop_source abandoned;
 
   void add(Findings findings) {
@@ -61,7 +61,7 @@ struct DatabaseCheck {
   Findings (*run)(store::Session& session);
 };
 
-/// Those that any database permits.
+/// Checks that any database permits.
 constexpr std::array kServerChecks{
     DatabaseCheck{"settings",
                   [](store::Session& session) {
@@ -77,7 +77,7 @@ constexpr std::array kServerChecks{
                   [](store::Session& session) { return Findings{judge_role(read_role(session))}; }},
 };
 
-/// Those that need the schema of this program.
+/// Checks that need the schema of this program.
 constexpr std::array kSchemaChecks{
     DatabaseCheck{
         "reader role",

@@ -11,7 +11,7 @@ namespace skua::doctor {
 enum class Level : std::uint8_t {
   /// Nothing must be done. With a problem: advice.
   Ok,
-  /// The check was not made, or did not find out what it asks. The detail says why.
+  /// The check was not made, or has no result. The detail has the reason.
   Skipped,
   /// Skua works, but something is wrong or will be.
   Warning,
@@ -22,13 +22,13 @@ enum class Level : std::uint8_t {
 /// The result of one check.
 struct Finding {
   Level level = Level::Ok;
-  /// What was checked, in a word or two: `server`, `relay:relay.example`.
+  /// The name of the check, in one or two words: `server`, `relay:relay.example`.
   std::string check;
   /// One of `kProblems`; null: none.
   const Problem* problem = nullptr;
-  /// What was measured. It never contains a secret.
+  /// The measured values. They never contain a secret.
   std::string detail;
-  /// What to do, where this is more precise than the cure of the problem; empty: that cure.
+  /// A more precise cure than that of the problem; empty: the cure of the problem.
   std::string cure;
 };
 

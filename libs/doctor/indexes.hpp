@@ -23,7 +23,7 @@ struct ExpectedIndex {
 /// scripts/schema_docs writes from a migrated database.
 std::string_view schema_indexes();
 
-/// Parses such a text. Throws std::invalid_argument for another one: a bug.
+/// Parses such a text. Throws std::invalid_argument for any other text, which is a bug.
 std::vector<ExpectedIndex> parse_indexes(std::string_view text);
 
 /// An index of the database.
@@ -36,14 +36,14 @@ struct PresentIndex {
 
 struct IndexesFound {
   std::vector<PresentIndex> present = {};
-  /// Those that a bootstrap builds again.
+  /// Indexes that an open bootstrap has dropped and builds again.
   std::vector<std::string> dropped = {};
 };
 
 /// Throws store::SqlError.
 IndexesFound read_indexes(store::Session& session);
 
-/// Compares them. An index that an open bootstrap has dropped is not missing. Pure.
+/// Compares the indexes. An index that an open bootstrap has dropped is not missing. Pure.
 Findings judge_indexes(const std::vector<ExpectedIndex>& expected, const IndexesFound& found);
 
 }  // namespace skua::doctor

@@ -7,16 +7,16 @@
 
 namespace skua::doctor {
 
-/// Where the settings come from that `skua doctor` examines.
+/// The origin of the settings that `skua doctor` examines.
 struct SettingsFound {
-  /// The origin of the pages of a running `skua run`, such as `http://127.0.0.1:2580`; empty:
-  /// nobody asked it.
+  /// The origin of the pages of a running `skua run`, such as `http://127.0.0.1:2580`; empty: it
+  /// was not asked.
   std::string origin = {};
   /// Why the process did not state its settings; empty: it did.
   std::string failure = {};
   /// Whether the process has a session in the database; nothing: the database did not answer.
   std::optional<bool> uses_database = std::nullopt;
-  /// What is examined, as flags: `--relay wss://relay.example --verify full`.
+  /// The examined settings, as flags: `--relay wss://relay.example --verify full`.
   std::string examined = {};
 };
 

@@ -125,7 +125,7 @@ FilterFile::FilterFile(std::string path, FileAccess access)
     : path_(std::move(path)), access_(std::move(access)) {}
 
 store::FilterContent FilterFile::read() {
-  // Before it is read: what is written meanwhile is seen at the next look.
+  // The stamp is read before the text, so that the next look notices a change between the two.
   seen_ = access_.stamp(path_);
   read_ = seen_;
   std::istringstream in(access_.read(path_));

@@ -74,7 +74,8 @@ void FilterWatch::adopt(store::Session& session, const std::stop_token& stop) {
   if (state.version != known) {
     current_.set(store::load_filter(session));
     logger("filter")->info("stored from now on: {}", filter_text(current_.get()->content()));
-    // What was left out since it became wider may be in no CAR that was asked for meanwhile.
+    // This process dropped events that only the wider filter passes. CARs that were requested
+    // meanwhile may not contain them.
     if (state.widened > known && state.is_late) {
       logger("filter")->warn("this process noticed the wider filter late: the resyncs start again");
       store::widen_filter_again(session);

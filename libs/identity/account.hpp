@@ -10,19 +10,19 @@
 namespace skua::identity {
 
 /// An account as its DID document describes it (atproto.com/specs/did): the only value of this
-/// kind. Documents are read into it, caches keep it, and whoever verifies or downloads gets it. It
-/// has a repository (`key` and `pds`), or labels others (`label_key`), or both.
+/// kind. Documents are read into it, caches keep it, and verification and downloads use it. An
+/// account has a repository (`key` and `pds`), or labels others (`label_key`), or both.
 struct Account {
   std::string did = {};
-  /// Of the verification method `#atproto`: commits of the repository are signed with it. It is a
-  /// point of its curve. Nothing: a labeler has none, or none that can be used.
+  /// The key of the verification method `#atproto`, which signs the commits of the repository. It
+  /// is a point of its curve. Nothing: a labeler has none, or none that can be used.
   std::optional<atproto::Multikey> key = {};
   /// The origin of the account's host, `https://host[:port]`, without a slash at the end; empty:
   /// not known.
   std::string pds = {};
   /// The first handle in alsoKnownAs, in lower case; empty: none. Claimed, not verified.
   std::string handle = {};
-  /// Of the verification method `#atproto_label`: labels are signed with it; nothing: there is
+  /// The key of the verification method `#atproto_label`, which signs labels; nothing: there is
   /// none, or none that can be used.
   std::optional<atproto::Multikey> label_key = {};
   /// The origin of its labeler, the service `#atproto_labeler`; empty: it has none, or none that

@@ -12,7 +12,7 @@ enum class errc {
   did_method,
   /// Its directory or its host does not know it.
   did_not_found,
-  /// Its directory says that it was given up.
+  /// The directory has a tombstone for it.
   did_tombstoned,
   /// The document is no JSON object.
   document_json,
@@ -26,7 +26,7 @@ enum class errc {
   document_without_pds,
   /// Its `#atproto_pds` is no URL of http or https.
   document_pds,
-  /// No handle by its syntax, or one of a domain that no handle may have.
+  /// The text is not a handle, or its domain is one that no handle may have.
   handle_syntax,
   /// Neither DNS nor the host itself names a DID for it.
   handle_not_found,
@@ -36,18 +36,17 @@ enum class errc {
   handle_of_other,
   /// The directory or host answered with an error of its own (5xx, or something unforeseen).
   server_failed,
-  /// The directory or host asks us to come back later (429).
+  /// The directory or host asks us to wait (429).
   rate_limited,
   /// DNS does not answer, or answers with an error of its own.
   dns_failed,
-  /// More lookups wait than are allowed.
+  /// More look-ups wait than the limit permits.
   busy,
   /// The cache was stopped meanwhile.
   stopped,
   /// A line of the directory's export that cannot be used.
   export_line,
-  /// The stream of an export failed before its end, or its directory gives the same again and
-  /// again.
+  /// The stream of an export failed before its end, or its directory repeats the same operations.
   export_unreadable,
   /// Reading the answer caused an unexpected exception.
   unforeseen,
@@ -55,8 +54,9 @@ enum class errc {
 
 boost::system::error_code make_error_code(errc e);
 
-/// Whether a failure (of this library or of transport) is the server's or the way's, so that a
-/// later try may succeed; otherwise it is the data's, and stays until somebody changes it.
+/// Whether a failure (of this library or of transport) is caused by the server or the network, so
+/// that a later try may succeed. Otherwise it is caused by the data, and remains until the data
+/// changes.
 bool is_server_failure(const boost::system::error_code& error);
 
 }  // namespace skua::identity

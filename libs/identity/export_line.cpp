@@ -46,8 +46,9 @@ std::string_view text_at(const bjson::value& value, std::initializer_list<std::s
   return view(member(value, path));
 }
 
-/// The multikey of a did:key, if it is one of a curve that signs; else empty. Finding its point
-/// would take as long as all the rest of a line, and who verifies with it does so anyway.
+/// The multikey of a did:key, if it is one of a curve that signs; else empty. The point of the
+/// curve is not computed: this would take as long as the rest of a line, and a verification does it
+/// anyway.
 std::string multikey_of(std::string_view did_key) {
   if (!atproto::Multikey::parse_did_key(did_key)) return {};
   return std::string(did_key.substr(kDidKey.size()));

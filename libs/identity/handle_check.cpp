@@ -20,8 +20,8 @@ constexpr std::string_view kTxtPrefix = "did=";
 /// Some editors write it before the text of a file.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Domains that no handle may have: they lead nowhere, or to somebody's own network. `.test` is for
-/// development, and stays.
+/// Domains that no handle may have: they do not resolve, or they name hosts of a local network.
+/// `.test` is permitted, because it is for development.
 constexpr std::array<std::string_view, 8> kForbidden = {
     ".alt", ".arpa", ".example", ".internal", ".invalid", ".local", ".localhost", ".onion"};
 
@@ -43,10 +43,10 @@ Result<std::string> HandleCheck::resolve(std::string_view handle) const {
   const auto name = checked(handle);
   if (!name) return name.error();
   auto by_dns = ask_dns(*name);
-  // What DNS says counts, also when it is nonsense: the owner of the name wrote it.
+  // An answer of DNS counts even if it is not valid, because the owner of the name wrote it.
   if (by_dns || by_dns.error() == errc::handle_ambiguous) return by_dns;
   auto by_host = ask_host(*name);
-  // If the host names no DID either, whatever it answers, DNS is what should have answered.
+  // If the host names no DID either, the error of DNS is the reason.
   const bool dns_decides =
       !by_host && (by_dns.error() == errc::dns_failed || by_host.error() == errc::handle_not_found);
   return dns_decides ? by_dns : by_host;
@@ -68,7 +68,7 @@ Result<std::string> HandleCheck::ask_dns(const std::string& handle) const {
       return errc::handle_ambiguous;
     }
   }
-  // Only valid records count, if there is one.
+  // If there is a valid record, the others do not count.
   if (!did.empty()) return did;
   return has_nonsense ? errc::handle_ambiguous : errc::handle_not_found;
 }

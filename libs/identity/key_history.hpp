@@ -21,30 +21,31 @@ enum class KeyUse : std::uint8_t { Commits, Labels };
 /// The signing keys of an account, from `since` until the next ones.
 struct FormerKey {
   Timestamp since;
-  /// Nothing: it had none then.
+  /// The key that signs commits; nothing: the account had none.
   std::optional<atproto::Multikey> key;
-  /// Of a labeler.
+  /// The key that signs labels; nothing: the account had none.
   std::optional<atproto::Multikey> label_key = {};
 };
 
 /// The keys of a did:plc account in the order of their times, the one in use last.
 using KeyHistory = std::vector<FormerKey>;
 
-/// Reads the log of a PLC directory, `/<did>/log/audit`: an array of operations. Those that were
-/// struck out are left out, and those of a form that is not known. Error: document_json.
+/// Reads the log of a PLC directory, `/<did>/log/audit`: an array of operations. It leaves out
+/// nullified operations, and operations of an unknown form. Error: document_json.
 Result<KeyHistory> read_key_history(std::string_view json, std::string_view did);
 
-/// How long after its replacement a key may still have signed something: the time of a revision or
-/// of a label is that of its host, whose clock may be fast, and a host may begin to use a new key
-/// later than the directory has it.
+/// How long after its replacement a key may still have signed something. The time of a revision or
+/// of a label comes from its host, whose clock may be fast. A host may also begin to use a new key
+/// later than the directory lists it.
 inline constexpr std::chrono::minutes kReplacedKeyTolerance{5};
-/// The most keys of one moment: an account may change its keys as often as its directory permits.
+/// The largest number of keys for one time: an account may change its keys as often as its
+/// directory permits.
 inline constexpr std::size_t kMaxKeysNear = 8;
 
-/// The keys that may have signed something at a moment, by the clock of a host: those in use then
-/// or later, because the clock may be slow, and those that were replaced at most
-/// kReplacedKeyTolerance before. Whoever steals an older key cannot sign with it. Each key once,
-/// the nearest first, at most kMaxKeysNear.
+/// The keys that may have signed something at a time by the clock of a host: keys in use then or
+/// later, because the clock may be slow, and keys that were replaced at most kReplacedKeyTolerance
+/// before. An older key is not accepted, because it may be stolen. Returns each key once, the
+/// nearest first, and at most kMaxKeysNear keys.
 std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp time,
                                          KeyUse use = KeyUse::Commits);
 

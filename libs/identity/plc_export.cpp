@@ -77,7 +77,7 @@ void PlcImport::flush() {
   if (operations_.size() == 0) return;
   auto rows = operations_.take(clock_.now());
   wait();
-  // PostgreSQL takes about as long over a batch as reading the next one does.
+  // PostgreSQL writes a batch in about the time in which the next one is read.
   writing_ = std::async(std::launch::async, [this, rows = std::move(rows)]() mutable {
     return import_identities(session_, std::move(rows));
   });
@@ -91,7 +91,7 @@ Result<void> import_lines(std::istream& in, PlcImport& import, const ImportProgr
     const auto length = static_cast<std::size_t>(in.gcount());
     if (in.bad()) break;
     if (in.fail() && !in.eof()) {
-      // Longer than any operation may be: the rest of the line goes with it.
+      // The line is longer than any operation may be: skip the rest of it.
       in.clear();
       in.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
       import.add_bad();
@@ -132,7 +132,7 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
                               : limited ? make_error_code(errc::rate_limited)
                                         : make_error_code(errc::server_failed);
       if (!passing || ++failures == kMaxPageFailures) {
-        // What came before counts: whoever goes on does so behind it.
+        // The earlier pages are stored, and the next import continues after them.
         import.finish();
         return error;
       }

@@ -17,10 +17,10 @@
 
 namespace skua::identity {
 
-/// Brings an export into `skua.identities`, in batches, each a transaction: the newest operation of
-/// each DID stays, whatever their order. Idempotent, also after an end in the middle. Holds
-/// two batches in memory, about 600 bytes a DID: one is collected while another thread writes the
-/// one before. One thread; the session is nobody else's until `finish` has returned.
+/// Imports an export into `skua.identities`. Each batch is a transaction. The newest operation of
+/// each DID stays, in any order of the lines. Idempotent, also after an interruption. Has two
+/// batches in memory, about 600 bytes a DID: it collects one while another thread writes the
+/// previous one. One thread; no other code uses the session until `finish` has returned.
 class PlcImport {
  public:
   struct Counters {
@@ -30,7 +30,7 @@ class PlcImport {
     std::uint64_t nullified = 0;
     /// Lines that could not be used.
     std::uint64_t bad = 0;
-    /// When the newest operation so far was made; none that is ahead of the clock.
+    /// The time of the newest operation so far, without those ahead of the clock.
     Timestamp newest;
   };
 
@@ -39,10 +39,10 @@ class PlcImport {
   explicit PlcImport(store::Session& session, const Clock& clock = system_clock(),
                      std::size_t batch = 40'000);
 
-  /// Takes a line, without its end; one over 64 KiB is bad. Throws SqlError, also for lines before
-  /// this one; nothing more can be done with it then.
+  /// Takes a line without its end; a line over 64 KiB is bad. Throws SqlError, also because of
+  /// earlier lines; the object cannot be used then.
   void add(std::string_view line);
-  /// A line that was not even read: it was too long.
+  /// Counts a line that was too long to be read.
   void add_bad();
   /// Writes the remaining rows, and waits. Throws SqlError, as `add` does.
   void finish();

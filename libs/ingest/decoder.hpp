@@ -42,14 +42,14 @@ struct Verification {
   std::size_t remembered = 1'000'000;
 };
 
-/// What a decoder is made from. The parts outlive it.
+/// The parts that a decoder uses. They outlive it.
 struct DecoderServices {
   DispatchServices out;
   /// Null: messages are not verified. Outlives the decoders.
   const Verification* verification = nullptr;
   /// The number of decoders: each keeps its share of the repositories in memory.
   std::size_t decoders = 1;
-  /// For this decoder alone.
+  /// The limits of this decoder.
   ParkedBudget::Limits parked = {};
 };
 
@@ -60,8 +60,8 @@ struct DecoderServices {
 ///
 /// The in-flight list bounds the parked frames. ParkedBudget bounds those that wait for the
 /// account's own host. An account beyond that budget no longer waits for its host, until the host
-/// has answered: commits that cannot be verified without it are dropped and counted
-/// (parked_over_budget), and the repository waits for a resync; #account and #identity messages
+/// has answered. Commits that cannot be verified without the host are dropped and counted
+/// (parked_over_budget), and the repository waits for a resync. #account and #identity messages
 /// pass as if the host could not be asked.
 class Decoder final : public DecodeThread {
  public:
@@ -139,7 +139,7 @@ class Decoder final : public DecodeThread {
   /// Continues with the parked frames of an account.
   void resume(const std::string& did);
   /// Whether the message has replaced the last parked one of its account. Both are #identity
-  /// messages, and say that the document may have changed.
+  /// messages, which only mean that the document may have changed.
   bool replaces_last(Parked& parked, Job& job);
   void count_parked(const std::string& did, const Parked& parked);
   /// Ends the wait of accounts until the others are within the budget.

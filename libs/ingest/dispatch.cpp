@@ -15,8 +15,8 @@ namespace {
 /// How much of a message with a defect is stored.
 constexpr std::size_t kKeptOfDefect = std::size_t{64} << 10;
 
-/// The newest word about an account counts: no host may give its own a time that nothing that comes
-/// later could beat.
+/// Limits the time of a message about an account. The newest message counts, so a message with a
+/// time in the future would win against all later ones.
 void bound_time(event::UnresolvedEvent& event, Timestamp now) {
   if (auto* identity = std::get_if<event::IdentityChange>(&event.body)) {
     identity->time = std::min(identity->time, now);
@@ -42,7 +42,7 @@ bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event
   }
   const auto* rejection = std::get_if<event::Rejection>(&event.body);
   if (rejection == nullptr) return false;
-  // What has no collection, such as a frame, concerns all.
+  // A rejection without a collection, such as that of a frame, concerns all collections.
   const std::string_view collection =
       std::string_view(rejection->what).substr(0, rejection->what.find('/'));
   return collection.size() < rejection->what.size() && atproto::is_nsid(collection) &&
@@ -123,7 +123,7 @@ void mark_gap(const DispatchServices& services, const AdmittedMessage& message) 
 }
 
 void note_time(IntakeCounters& intake, Timestamp time, Timestamp now) {
-  // A host whose clock is wrong must not tell how far behind we are.
+  // A host with a wrong clock must not change the lag.
   if (time > now + verify::kFuture) return;
   const std::int64_t count = time.time_since_epoch().count();
   std::int64_t newest = intake.newest_time_us.load(std::memory_order_relaxed);

@@ -6,10 +6,10 @@
 namespace skua::ingest {
 namespace {
 
-/// How far a host's clock may be ahead of ours: a wrong one must not say how far behind we are.
+/// How far a host's clock may be ahead of ours. A host with a wrong clock must not change the lag.
 constexpr std::chrono::minutes kClockSkew{5};
 
-/// Of a frame without a time.
+/// The time of a frame that has none.
 constexpr Timestamp kNoTime{};
 
 }  // namespace
@@ -162,7 +162,7 @@ InFlightList::Backlog InFlightList::backlog() const {
   Backlog backlog;
   backlog.waiting = unfinished_;
   if (newest_committed_ != kNoTime) backlog.newest_committed = newest_committed_;
-  // What has finished at the front is gone.
+  // Finished entries at the front were removed, so the first entry is unfinished.
   if (!entries_.empty() && has_credible_time(entries_.front())) {
     backlog.oldest_waiting = entries_.front().time;
   }

@@ -35,7 +35,7 @@ struct Route {
   bool is_replaceable = false;
 };
 
-/// For a frame. A frame that cannot be read names no account.
+/// The route of a frame. A frame that cannot be read names no account.
 inline Route route_of(const std::optional<event::FramePeek>& peek) {
   if (!peek) return {};
   Route route{peek->seq, peek->did};
@@ -123,7 +123,7 @@ class Pipeline final : private writer::Producer {
   bool is_verified() const { return options_.verification != nullptr; }
 
   const IntakeCounters& intake() const { return intake_; }
-  /// For all sources of the process.
+  /// The counters of all sources of the process.
   const writer::Counters& written_counters() const { return pool_.stream_counters(); }
   /// How far the durable events are behind the source.
   InFlightList::Backlog backlog() const { return in_flight_.backlog(); }
@@ -149,7 +149,7 @@ class Pipeline final : private writer::Producer {
   std::vector<std::uint32_t> origins_;
   std::vector<std::unique_ptr<DecodeThread>> decoders_;
   bool ended_ = false;
-  /// Since `leave_pool` was called first.
+  /// The round in which `leave_pool` was first called.
   std::optional<writer::WorkerPool::Round> leaving_since_;
   bool is_in_pool_ = true;
 };
@@ -160,7 +160,7 @@ struct PipelineGauges {
                   "Messages between intake and commit"};
 };
 
-/// What is counted for a pipeline.
+/// The counters and gauges of a pipeline.
 struct PipelineCounts {
   const IntakeCounters& intake;
   const writer::Counters& written;

@@ -62,7 +62,7 @@ milliseconds DatabaseReader::round(store::LazySession& session) {
     state = read_database_state(session.get());
     logged_.clear();
   } catch (const store::ServerError&) {
-    // What was known may be wrong by now. The thread repeats the round.
+    // The last state may be out of date. The thread repeats the round.
     const std::scoped_lock lock(mutex_);
     state_.reset();
     ++reads_;

@@ -10,7 +10,7 @@
 
 namespace skua::pages {
 
-/// What the database states about itself and about its consumers.
+/// The state of the database and of its consumers.
 struct DatabaseState {
   struct Consumer {
     std::string name;
@@ -21,9 +21,9 @@ struct DatabaseState {
   /// The newest migration of the database.
   int schema_version = 0;
   bool bootstrap_is_open = false;
-  /// Dead letters that nobody has handled, counted up to `kMostLetters`.
+  /// Unhandled dead letters, counted up to `kMostLetters`.
   std::int64_t dead_letters = 0;
-  /// Those that do not advance until somebody acts.
+  /// Consumers that do not advance until a person acts.
   std::vector<Consumer> stuck_consumers = {};
   /// The metrics of all consumers.
   std::vector<status::LabelledMetric> consumers = {};

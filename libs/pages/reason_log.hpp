@@ -16,12 +16,12 @@ class ReasonLog {
  public:
   using Write = std::function<void(const std::string&)>;
 
-  /// Receive the lines.
+  /// `warn` and `info` receive the lines.
   ReasonLog(Write warn, Write info) : warn_(std::move(warn)), info_(std::move(info)) {}
-  /// To the log.
+  /// Writes the lines to the log.
   ReasonLog();
 
-  /// The current ones. `is_complete`: those that are missing have ended.
+  /// Passes the current reasons. `is_complete`: reasons that are missing have ended.
   void update(const Health& health, bool is_complete = true);
 
  private:

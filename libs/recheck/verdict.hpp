@@ -8,7 +8,7 @@
 
 namespace skua::recheck {
 
-/// What is wrong with a row.
+/// A stored row that the present lexicons judge differently.
 struct Verdict {
   StoredRow row;
   /// The record as the present lexicons have it: typed, or with an `invalid_reason`, or neither.

@@ -9,7 +9,7 @@
 namespace skua::records {
 namespace {
 
-/// What is wrong with a text of a format; null when nothing is.
+/// Why a text does not have a format; null: it has it.
 const char* format_fault(std::string_view text, FieldReader::Format format) {
   switch (format) {
     case FieldReader::Format::Any:

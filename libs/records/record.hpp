@@ -37,18 +37,19 @@ namespace skua::records {
 
 /// A decoded record of a collection that has a table of its own. This list is the registry: all
 /// else (look-up by NSID, ids, references) is derived from it. Its order is that of the ids in
-/// `bsky.collections`, the frequent ones stand first. Texts point into the record's block.
+/// `bsky.collections`, with frequent collections first. Texts point into the record's block.
 ///
-/// Each struct has: `kCollection`; `kCollectionId`, its id in `bsky.collections`; `kType`;
-/// `kSingleton` (counts only under the key `self`); `created_at`; `extra`, a JSON object's text of
-/// all that has no column, empty when there is nothing; `decode`; and `visit_references`, which
-/// calls its argument with each `ActorRef&` and `RecordRef&` that is filled.
+/// Each struct has the constants `kCollection`, `kCollectionId` (its id in `bsky.collections`),
+/// `kType` and `kSingleton` (only a record with the key `self` counts). It has the fields
+/// `created_at` and `extra`, the text of a JSON object with all content that has no column; empty:
+/// there is none. `decode` makes it from a record. `visit_references` calls its argument with each
+/// `ActorRef&` and `RecordRef&` that is set.
 using Record = std::variant<std::monostate, Post, Like, Repost, Threadgate, Postgate, FeedGenerator,
                             Follow, Block, List, ListItem, ListBlock, StarterPack, Verification,
                             Profile, Status, ChatDeclaration, NotificationDeclaration,
                             GermDeclaration, Labeler, VisibilityDeclaration>;
 
-/// How many collections have a struct.
+/// The number of collections that have a struct.
 inline constexpr std::size_t kTypedCollections = std::variant_size_v<Record> - 1;
 
 /// The struct whose `kCollectionId` is `Id`.

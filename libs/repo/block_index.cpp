@@ -12,7 +12,7 @@ namespace {
 
 using atproto::Digest;
 
-/// What records and nodes take on average, sections and all.
+/// The average size of a section with a record or a node.
 constexpr std::size_t kTypicalBlock = 256;
 
 std::uint64_t leading_bits(const Digest& digest) {
@@ -21,11 +21,11 @@ std::uint64_t leading_bits(const Digest& digest) {
   return bits;
 }
 
-/// Notices blocks that come again soon: those of a CAR that is made of few. Each takes the place of
-/// another, so that its size does not depend on theirs.
+/// Notices blocks that are repeated after a short distance, as in a CAR that consists of few
+/// different blocks. A new digest replaces an older one, so the size is fixed.
 class RecentDigests {
  public:
-  /// Whether it was among the last; it is from now on.
+  /// Whether the digest is stored. Stores it otherwise.
   bool repeats(const Digest& digest) {
     Digest& place = places_[leading_bits(digest) % places_.size()];
     if (place == digest) return true;
@@ -37,7 +37,7 @@ class RecentDigests {
   std::vector<Digest> places_ = std::vector<Digest>(4096);
 };
 
-/// Asks for what lies there, soon.
+/// Loads memory into the cache of the processor in advance.
 void prefetch(const void* address) {
   __builtin_prefetch(address);
 }
@@ -67,8 +67,9 @@ Result<BlockIndex> BlockIndex::build(ByteView car, unsigned key_bits) {
   return index;
 }
 
-/// Keys are spread evenly, unless somebody has chosen them: parted by their first bits, each part
-/// fits into the processor's nearest cache, which takes half the time of sorting them all.
+/// Divides the entries by the first bits of their keys and sorts each part. The parts fit into the
+/// processor's nearest cache, because keys are spread evenly unless an attacker has chosen them.
+/// This takes half the time of one sort.
 void BlockIndex::sort() {
   constexpr unsigned kPartBits = 11;
   const auto part_of = [](const Entry& entry) { return entry.key >> (64 - kPartBits); };
@@ -133,7 +134,7 @@ std::size_t BlockIndex::match(std::size_t first, const Digest& digest) const {
   const std::uint64_t key = key_of(digest);
   const auto has_key = [&](std::size_t i) { return i < entries_.size() && entries_[i].key == key; };
   if (!has_key(first)) return kMissing;
-  // Nearly always it is the only one.
+  // Nearly always only one entry has the key.
   auto found = entries_.begin() + static_cast<std::ptrdiff_t>(first);
   if (has_key(first + 1)) {
     found = std::partition_point(found, entries_.end(), [&](const Entry& entry) {

@@ -98,7 +98,7 @@ void reset(BlockMap& blocks, std::size_t car_size) {
 }  // namespace
 
 std::size_t DigestHash::operator()(const atproto::Digest& digest) const {
-  // Whoever makes the blocks can make many whose digests begin alike.
+  // The hash needs a seed: an attacker can make many blocks whose digests begin alike.
   std::array<std::uint64_t, 2> words{};
   std::memcpy(words.data(), digest.data(), sizeof words);
   return seeded_hash(words[0], words[1]);

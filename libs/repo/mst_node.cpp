@@ -200,7 +200,7 @@ class NodeWriter {
 
 Result<void> decode_mst_node(ByteView block, MstNode& out) {
   if (NodeReader(block).read(out)) return {};
-  // Refused, and rare: what is wrong is worth a second reading.
+  // A refused block is rare, so a second read may find the reason.
   atproto::Document document;
   if (const auto read = read_dag_cbor(block, document); !read) return read.error();
   return errc::mst_malformed;

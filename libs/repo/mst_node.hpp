@@ -31,12 +31,12 @@ struct MstNode {
   std::vector<MstNodeEntry> entries;
 };
 
-/// Decodes a node's block. `out` is reused. Error: not DAG-CBOR, or not such a node; `out` is then
-/// undefined. The lengths of prefixes are left to whoever puts the keys together.
+/// Decodes a node's block. `out` is reused. Error: the block is not DAG-CBOR, or not a node; `out`
+/// is then undefined. The caller checks the lengths of the prefixes when it assembles the keys.
 Result<void> decode_mst_node(ByteView block, MstNode& out);
 
-/// How many bytes two neighbouring keys of a node share at their front: the `prefix` of the second.
-/// Bytes, not characters.
+/// The number of bytes that two successive keys of a node share at their front: the `prefix` of the
+/// second key.
 std::size_t mst_shared_prefix(std::string_view previous, std::string_view key);
 
 /// The block of a node. Each entry has a value.

@@ -14,7 +14,7 @@ namespace {
 
 using atproto::Cid;
 
-/// More than any real repository holds by a factor of a hundred.
+/// A hundred times the records of the largest real repository.
 constexpr std::size_t kMaxEntries = 100'000'000;
 
 class Walker {
@@ -27,24 +27,25 @@ class Walker {
     Level& level = level_at(0);
     if (const auto read = decode(*block, level); !read) return read.error();
     if (level.node.entries.empty()) {
-      // A repository without records; a top that only points further down should not be there.
+      // This is a repository without records. A top node with a subtree and no entries is
+      // malformed.
       if (level.node.left) return errc::mst_malformed;
       return walk_;
     }
-    // The first entry of the top node tells how high the tree is: its key is all suffix.
+    // The key of the first entry of the top node shows the height of the tree. It has no prefix.
     const int height = mst_key_depth(as_text(level.node.entries.front().suffix));
     if (const auto read = walk_node(0, height); !read) return read.error();
     return walk_;
   }
 
  private:
-  /// What is kept of the node that is being walked at one distance from the top. Reused.
+  /// The current node at one distance from the top, and its last key. Reused for the next node.
   struct Level {
     MstNode node;
     std::string key;
   };
 
-  // A deque, because references to levels must survive the making of deeper ones.
+  // A deque, because references to levels must stay valid when a deeper level is added.
   Level& level_at(std::size_t distance) {
     while (levels_.size() <= distance) levels_.emplace_back();
     return levels_[distance];

@@ -45,7 +45,7 @@ void find(store::Session& session, std::vector<std::string_view>& missing, IdCac
   take(session.execute(sql::actors_find, params), missing, cache, found);
 }
 
-/// The same of what another thread has brought into the cache since.
+/// Moves accounts that another thread has added to the cache from `missing` to `found`.
 void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds& found) {
   std::erase_if(missing, [&](std::string_view did) {
     const std::int32_t id = cache.find(did);
@@ -54,7 +54,8 @@ void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds
   });
 }
 
-/// Inserts `mine`, sorted, of which none was there a moment ago; `found` then has those that are.
+/// Inserts the accounts `mine`, which are sorted and had no row. Moves those that it inserted to
+/// `found`.
 void insert(store::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
             ActorIds& found, Timestamp now) {
   store::Params params;
@@ -63,16 +64,16 @@ void insert(store::Session& session, std::vector<std::string_view>& mine, IdCach
     take(session.execute(sql::actors_insert, params), mine, cache, found);
   } catch (const store::DataError& error) {
     if (error.sqlstate() != store::kUniqueViolation) throw;
-    // The number conflicts: the statement passes over DIDs that have a row. Another session may
-    // have moved the sequence meanwhile.
+    // The number conflicts, not the DID: the statement skips DIDs that have a row. Another session
+    // may have moved the sequence meanwhile.
     raise_actor_sequence(session);
     take(session.execute(sql::actors_insert, params), mine, cache, found);
   }
 }
 
-/// The same for many: with its numbers drawn beforehand, a row costs half of what `insert` takes.
-/// False: none was inserted, because another process was faster with one of them, or one cannot be
-/// stored under its name.
+/// Inserts many accounts. Their numbers are drawn in advance, so a row costs half as much as with
+/// `insert`. False: none was inserted, because another process has inserted one of them, or a DID
+/// contains a NUL.
 bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
           ActorNumbers& numbers, FoundActors& found, Timestamp now) {
   const std::vector<std::int32_t> ids = numbers.take(session, mine.size());
@@ -84,7 +85,8 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
     rows.timestamp(now);
   }
   if (rows.nuls_removed() > 0) {
-    // It would stand there under another name: `insert` finds out whose.
+    // COPY would store a DID without its NULs. The caller uses INSERT instead, and refuses the DID
+    // that it does not find afterwards.
     numbers.give_back(ids);
     return false;
   }
@@ -107,7 +109,7 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
   return true;
 }
 
-/// Reads those after the one id and up to the other.
+/// Reads the accounts whose numbers are greater than `after` and at most `last`.
 void read_between(store::Session& session, IdCache& cache, std::int32_t after, std::int32_t last) {
   while (true) {
     store::Params params;
@@ -130,9 +132,9 @@ void fill_with_actors(const std::string& database_url, IdCache& cache) {
   ActorNumberAlarm().look_at(actor_numbers_used(*session));
   const std::int32_t newest = session->execute(sql::actors_newest, {}).int4(0, 0);
   if (static_cast<std::size_t>(newest) > cache.room()) return;
-  // Before the first is read: what comes while it reads forgets as well.
+  // Set before the first read, because the cache resets it when it drops an entry.
   cache.set_holds_all(true);
-  // The server reads for one half while the answer for the other is taken in.
+  // Two sessions read one half each: the server reads while this process stores an answer.
   auto newer = std::async(std::launch::async, [&] {
     read_between(*connect(), cache, newest / 2, std::numeric_limits<std::int32_t>::max());
   });
@@ -151,7 +153,7 @@ FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, Actor
       const ActorClaims::Held held(claims, wanted);
       std::vector<std::string_view> mine = held.mine();
       others = held.others();
-      // Looked up after they were claimed: whoever had them before has committed.
+      // The look-up follows the claim, so it sees the rows of earlier claims, which are committed.
       if (cache.holds_all()) {
         take_known(mine, cache, found.ids);
       } else {
@@ -159,7 +161,7 @@ FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, Actor
       }
       if (!mine.empty()) {
         crash_point("before_stubs");
-        // What is left after either was taken by another process meanwhile.
+        // An account that is still in `mine` afterwards was inserted by another process meanwhile.
         if (mine.size() >= kWorthCopying && !copy(session, mine, cache, numbers, found, now)) {
           cache.set_holds_all(false);
           find(session, mine, cache, found.ids);

@@ -14,13 +14,13 @@ namespace skua::resolve {
 /// Unused numbers are kept for the next call, because int4 is limited. Any thread.
 class ActorNumbers {
  public:
-  /// So many that nobody else has. Throws store::SqlError.
+  /// Returns `count` numbers that no other caller has. Throws store::SqlError.
   std::vector<std::int32_t> take(store::Session& session, std::size_t count);
-  /// Takes back what certainly stands in no row.
+  /// Takes back numbers that certainly no row has.
   void give_back(std::span<const std::int32_t> numbers);
-  /// After a COPY with `numbers` met a row that was there: takes them back unless one of them
-  /// stands in a row. Then the sequence is behind, which is mended, and all that were drawn from it
-  /// are dropped: given back they would meet that row for ever. Throws store::SqlError.
+  /// Call it after a COPY with `numbers` conflicted with a row. Takes the numbers back unless a row
+  /// has one of them. In that case the sequence is behind the accounts: raises it, and drops all
+  /// numbers that were drawn, because they would conflict again. Throws store::SqlError.
   void give_back_after_conflict(store::Session& session, std::span<const std::int32_t> numbers);
 
  private:

@@ -24,8 +24,8 @@ bool ActorNumberAlarm::look_at(double used) {
 bool raise_actor_sequence(store::Session& session) {
   if (!session.execute(sql::actors_sequence_is_behind, {}).boolean(0, 0)) return false;
   store::Transaction transaction(session);
-  // It changes nothing, and holds the lock that every nextval waits for: between the look at the
-  // last value and the move nobody draws.
+  // This statement changes nothing, but takes the lock that every nextval waits for. So no session
+  // draws a number between the read of the last value and the move.
   session.run("ALTER SEQUENCE bsky.actors_id_seq NO CYCLE");
   const store::Rows moved = session.execute(sql::actors_sequence_raise, {});
   transaction.commit();

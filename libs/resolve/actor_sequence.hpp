@@ -6,9 +6,9 @@
 
 namespace skua::resolve {
 
-/// Moves the sequence of account numbers to the greatest number that an account has, if it stands
-/// behind that one, as after a restore of the rows alone. Meanwhile nobody draws a number. Returns
-/// whether it moved. Outside any transaction. Throws store::SqlError.
+/// Moves the sequence of account numbers to the greatest number that an account has, if it is
+/// behind this number, as after a restore of the rows alone. No session draws a number meanwhile.
+/// Returns whether it moved. Call it outside of a transaction. Throws store::SqlError.
 bool raise_actor_sequence(store::Session& session);
 
 /// The share of all account numbers (int4) that has been drawn, 0 to 1; numbers that no account has

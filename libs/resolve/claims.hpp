@@ -11,9 +11,10 @@
 
 namespace skua::resolve {
 
-/// Which new rows are being inserted by some thread of this process at this moment. Two threads
-/// that insert the same one at once would cost: a number, as `ON CONFLICT` takes one before it sees
-/// the conflict, or a whole COPY. `Given` is how a key is named in calls, `Key` how it is kept.
+/// The keys of new rows that threads of this process are inserting. If two threads inserted the
+/// same row at once, a number would be lost, because `ON CONFLICT` takes one before it sees the
+/// conflict, or a whole COPY would fail. `Given` is the type of a key in calls, `Key` its stored
+/// type.
 template <class Key, class Given = Key, class Hash = boost::hash<Key>>
 class Claims {
  public:
@@ -30,9 +31,9 @@ class Claims {
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
 
-    /// Those of `wanted` that nobody else has, in their order.
+    /// The keys of `wanted` that no other thread holds, in their order.
     const std::vector<Given>& mine() const { return mine_; }
-    /// Those that another thread is at.
+    /// The keys of `wanted` that other threads hold.
     const std::vector<Given>& others() const { return others_; }
 
    private:
@@ -41,8 +42,8 @@ class Claims {
     std::vector<Given> others_;
   };
 
-  /// The claims of one thread on all of `wanted`: made once nobody else holds any of them. The
-  /// caller holds none itself.
+  /// The claims of one thread on all of `wanted`. The constructor waits until no other thread holds
+  /// any of them. The caller must hold none.
   class HeldAll {
    public:
     HeldAll(Claims& claims, std::vector<Given> wanted) : claims_(claims), keys_(std::move(wanted)) {
@@ -60,7 +61,7 @@ class Claims {
     const std::vector<Given> keys_;
   };
 
-  /// Waits until nobody holds any of `keys`. The caller holds none itself.
+  /// Waits until no thread holds any of `keys`. The caller must hold none.
   void wait_for(std::span<const Given> keys) {
     std::unique_lock lock(mutex_);
     wait_for(keys, lock);

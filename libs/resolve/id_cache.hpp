@@ -26,9 +26,9 @@ class IdCache {
   /// The number of entries that always fit.
   std::size_t room() const { return capacity_ * 3 / 8; }
 
-  /// Whether accounts that are not known here have no row: `fill_with_actors` brought all in, and
-  /// none was forgotten. Other processes may have inserted some meanwhile: a guess, that whoever
-  /// acts upon it must be able to take back.
+  /// Whether accounts that are not in the cache have no row: `fill_with_actors` has read all rows,
+  /// and the cache has dropped none. Other processes may have inserted rows since then, so the
+  /// caller must handle a conflict.
   bool holds_all() const { return holds_all_; }
   void set_holds_all(bool holds_all) { holds_all_ = holds_all; }
 
@@ -41,7 +41,7 @@ class IdCache {
     std::uint64_t low = 0;
     friend bool operator==(const PlcKey&, const PlcKey&) = default;
     friend std::size_t hash_value(const PlcKey& key) {
-      // Nobody checks that the characters are those of a hash.
+      // The hash needs a seed: nothing checks that the characters of a DID are those of a hash.
       return seeded_hash(key.high, key.low);
     }
   };
@@ -60,9 +60,9 @@ class IdCache {
   std::array<Guarded<Shard>, kShards> shards_;
 };
 
-/// A bounded memory of posts that have a row, seen or stub, for all threads. Only committed ones
-/// may go in. Rows of posts stay, except when an account is purged: forgetting that here costs no
-/// more than a stub that is missing.
+/// A bounded set of posts that have a row, also a stub, for all threads. Only committed posts may
+/// be inserted. Only the purge of an account deletes rows of posts; the set is not told, so at
+/// worst a stub is missing.
 class KnownPosts {
  public:
   /// No padding: millions are stored.
@@ -81,11 +81,11 @@ class KnownPosts {
   bool contains(const Key& key);
   void insert(const Key& key);
 
-  /// Whether posts that are not known here have no row, as in a small database that this process
-  /// fills: look-ups of many found none, several times in a row. A guess, that whoever acts upon it
-  /// must be able to take back.
+  /// Whether posts that are not in the cache probably have no row, as in a small database that this
+  /// process fills: several large look-ups in a row found none. This may be wrong, so the caller
+  /// must handle a conflict.
   bool seems_complete() const { return vain_look_ups_ >= kVainLookUps; }
-  /// Many that are not known were looked up, or turned out to be there.
+  /// The result of a look-up, or of an insert, of many posts that are not in the cache.
   void looked_up(bool found_any) {
     if (found_any) {
       vain_look_ups_ = 0;

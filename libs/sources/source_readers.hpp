@@ -42,13 +42,13 @@ class SourceReaders {
   /// used until `stop`.
   void connect_to(ingest::Pipeline& pipeline, ingest::CursorSaver& cursor_saver);
   void start();
-  /// Takes no more messages. What was taken is still acknowledged.
+  /// Takes no more messages. Messages that were taken are still acknowledged.
   void close();
   /// Ends the client.
   void stop();
 
   /// Ends the client, and starts one for another source. `position` is called between the two: it
-  /// gives where the other source is read from; nothing: live.
+  /// returns the position in the other source; nothing: live.
   void switch_to(std::size_t source, const std::function<std::optional<std::int64_t>()>& position);
 
   /// These messages are durable: tells the intakes, which ignore the messages of others. Any
@@ -73,7 +73,7 @@ class SourceReaders {
     std::unique_ptr<Intake> intake;
     /// The saved cursor when this run began.
     std::optional<std::int64_t> saved_cursor;
-    /// Of clients that have ended.
+    /// Connections of clients that have ended.
     std::uint64_t earlier_connections = 0;
   };
 

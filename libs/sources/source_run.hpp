@@ -44,7 +44,7 @@ struct SourceRunOptions {
   ingest::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
-  /// What is stored; null: everything. Outlives the run.
+  /// The filter; null: everything is stored. Outlives the run.
   filter::CurrentFilter* filter = nullptr;
   /// Notices the accounts of signal collections; null: there are none. Outlives the run.
   ingest::SignalAccounts* signals = nullptr;
@@ -54,7 +54,7 @@ struct SourceRunOptions {
 
 /// One source of a process with the parts that are its own: the readers, the decoders with their
 /// verification, the in-flight list, the cursor. Or several sources that stand by for each other:
-/// they share everything but the cursor, so that what is known of repositories does not depend on
+/// they share everything but the cursor, so that the known state of repositories does not depend on
 /// the source. Owned and called by one thread; the const functions by any.
 class SourceRun {
  public:
@@ -69,10 +69,10 @@ class SourceRun {
   /// After `pool` was started.
   void start();
 
-  // A stop, in this order. `close`: takes nothing new. `drain`: waits until what was taken is
-  // durable. `end`: tells the source nothing any more. `save`: saves the cursor.
+  // The steps of a stop, in this order. `close` takes no more messages. `drain` waits until all
+  // taken messages are durable. `end` ends the client of the source. `save` saves the cursor.
   void close();
-  /// False: something was left unfinished.
+  /// False: messages are unfinished.
   bool drain(std::chrono::steady_clock::time_point deadline);
   void end();
   bool save();
@@ -108,7 +108,7 @@ class SourceRun {
   ingest::CursorSaver cursor_saver_;
   /// Null: messages are not verified.
   std::unique_ptr<ingest::Verifying> verifying_;
-  // Outlives the pipeline, which tells it what is durable.
+  // Outlives the pipeline, which reports durable messages to it.
   SourceReaders readers_;
   ingest::Pipeline pipeline_;
   /// Null: there is one source.

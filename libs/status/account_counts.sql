@@ -2,7 +2,7 @@
 SELECT pg_relation_size('skua.repositories') / current_setting('block_size')::int8;
 
 -- name: repository_counts_waiting
--- The partial index has just these.
+-- A partial index contains exactly these rows.
 SELECT count(*), count(*) FILTER (WHERE error IS NOT NULL)
 FROM (SELECT error FROM skua.repositories WHERE state = 'desynchronized' LIMIT $1::int8) AS waiting;
 
@@ -10,7 +10,7 @@ FROM (SELECT error FROM skua.repositories WHERE state = 'desynchronized' LIMIT $
 SELECT coalesce(max(id), 0) FROM bsky.actors;
 
 -- name: account_counts_sample
--- Ids are dense: they are not burnt. Drawn twice is asked once.
+-- Account numbers are dense, because failed inserts do not use them up. An id that is drawn twice is looked up once.
 WITH drawn AS MATERIALIZED (
   SELECT DISTINCT CASE WHEN $1::int4 <= $2::int4 THEN n ELSE 1 + floor(random() * $1::int4)::int4 END AS id
   FROM generate_series(1, least($1::int4, $2::int4)) AS n

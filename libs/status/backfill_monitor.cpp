@@ -68,7 +68,7 @@ void BackfillMonitor::run(const std::stop_token& stop) {
     }
     const std::uint64_t ended =
         metrics.repositories + metrics.failed + metrics.unavailable + metrics.discovery.pages;
-    // Once more when it has become idle: what is shown then is the end.
+    // One more count after the backfill became idle shows its end.
     const bool is_news = !is_idle || !was_idle || ended != told;
     const bool wanted = is_news && (now >= next_look || is_idle || is_last);
     // A stop does not wait for a server that is away.

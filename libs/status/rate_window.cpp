@@ -4,7 +4,8 @@ namespace skua::status {
 namespace {
 
 constexpr std::chrono::seconds kRateWindow{60};
-/// The least time of which the growth on disk is told: files grow by pieces, and shrink at times.
+/// The least time over which the growth on disk is measured: files grow in steps, and shrink at
+/// times.
 constexpr std::chrono::seconds kLeastDiskTime{50};
 
 double seconds_of(Timestamp::duration duration) {
@@ -19,7 +20,7 @@ double grown(std::uint64_t before, std::uint64_t now) {
 }  // namespace
 
 Rates RateWindow::add(const Metrics& all, const std::optional<DatabaseSize::Sample>& disk) {
-  // The clock was set back: what was before says nothing.
+  // If the clock was set back, the earlier samples are useless.
   if (!samples_.empty() && samples_.back().at > all.at) samples_.clear();
   const std::uint64_t events = all.count("events");
   const std::uint64_t rows = all.count("rows");

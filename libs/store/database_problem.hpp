@@ -43,7 +43,7 @@ class DatabaseProblems {
   /// A statement failed. No effect if the error shows no problem of the server.
   void met(const SqlError& error, TimePoint now);
 
-  /// Those that were met within the last `kGap`, by code.
+  /// The problems that statements met within the last `kGap`, by code.
   std::vector<DatabaseProblem> current(TimePoint now) const;
 
  private:

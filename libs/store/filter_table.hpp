@@ -28,14 +28,15 @@ struct FilterContent {
   friend bool operator==(const FilterContent&, const FilterContent&) = default;
 };
 
-/// How long records of a collection are kept (`skua.retention`).
+/// The time for which records of a collection are kept (`skua.retention`).
 struct KeepTime {
   std::string collection;
   std::chrono::seconds keep{0};
   friend bool operator==(const KeepTime&, const KeepTime&) = default;
 };
 
-/// What is removed besides: excluded accounts (`skua.excluded_accounts`), sorted, and old records.
+/// Content that is removed although the filter passes it: that of excluded accounts
+/// (`skua.excluded_accounts`), sorted, and old records.
 struct FilterLimits {
   std::vector<std::string> excluded;
   std::vector<KeepTime> retention;
@@ -60,7 +61,7 @@ class Filter {
   const FilterContent& content() const { return content_; }
   const FilterLimits& limits() const { return limits_; }
 
-  /// Whether events of this account are processed. Not those of an excluded one.
+  /// Whether events of this account are processed. Events of an excluded account are not.
   bool passes_did(std::string_view did) const;
   bool excludes(std::string_view did) const;
   /// Whether a record with this `createdAt` is older than its collection is kept.
@@ -88,7 +89,8 @@ struct FilterState {
   /// A request that is made now is valid as of this version. This is the previous version while
   /// processes may still use it.
   std::int64_t settled = 0;
-  /// More than half of that time has passed: a process that does not know `widened` is late.
+  /// More than half of the time until `version` is settled has passed: a process that does not know
+  /// `widened` is late.
   bool is_late = false;
   /// Some repositories that the wider filter makes incomplete are not marked yet.
   bool is_marking = false;

@@ -132,10 +132,11 @@ Row read_fields(const Rows& rows, std::size_t row, std::index_sequence<Columns..
 
 }  // namespace detail
 
-/// The rows as values of `Row`: a struct whose fields are integers, Tid, bool, double, std::string,
-/// Bytes, an array of bytes, Timestamp, a duration (an int8 in its unit), or std::optional of one
-/// of them, which can be null; or one such type, for one column. Throws DefectError if number or
-/// types of the columns differ, and std::invalid_argument for a null in a field that has none.
+/// The rows as values of `Row`: a struct with a field for each column, or the type of a field, for
+/// one column. A field is an integer, Tid, bool, double, std::string, Bytes, an array of bytes,
+/// Timestamp, a duration (an int8 in its unit), or std::optional of one of them, which can be null.
+/// Throws DefectError if number or types of the columns differ, and std::invalid_argument for a
+/// null in a field that is not optional.
 template <class Row>
 std::vector<Row> rows_of(const Rows& rows) {
   std::vector<Row> read;

@@ -24,8 +24,8 @@ struct Setting {
   const char* value;
 };
 
-/// All settings that the statements of the program and its migrations depend on. default_tablespace
-/// and the like are the choice of the operator.
+/// All settings that the statements of the program and its migrations depend on. Other settings,
+/// such as default_tablespace, are the choice of the operator.
 constexpr Setting kSettings[] = {
     // Committed data is on disk, and transactions may write.
     {"synchronous_commit", "on"},
@@ -45,7 +45,8 @@ constexpr Setting kSettings[] = {
     {"tcp_user_timeout", "60000"},
     // The form of the definitions that the server returns as texts.
     {"quote_all_identifiers", "off"},
-    // The meaning of SQL. All names have a schema, except those of pg_catalog.
+    // These settings change the meaning of SQL. All names have a schema, except those of
+    // pg_catalog.
     {"search_path", "public"},
     {"standard_conforming_strings", "on"},
     {"backslash_quote", "safe_encoding"},
@@ -123,7 +124,7 @@ std::string identity(Question question) {
                     : ", NULL");
 }
 
-/// In one round trip, if the role may read all values.
+/// Takes one round trip if the role may read all values.
 Rows ask(Session& session, const std::string& application_name) {
   const std::string before = settings(application_name);
   for (const Question question : {Question::All, Question::WithoutSystem}) {

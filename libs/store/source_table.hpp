@@ -21,7 +21,8 @@ struct StoredSource {
   std::optional<Timestamp> saved_at;
   /// The time of the event at the cursor, by the host's clock.
   std::optional<Timestamp> event_time;
-  /// From `event_time` to now. It is not the lag: events may not have come since.
+  /// The time since `event_time`. It is not the lag, because the source may have sent no event
+  /// since then.
   std::optional<double> cursor_age_seconds;
   /// The text of a JSON object, and its age.
   std::optional<std::string> metrics;
@@ -31,7 +32,7 @@ struct StoredSource {
 /// All sources of the database, by name. Throws SqlError.
 std::vector<StoredSource> read_sources(Session& session);
 
-/// What was deleted of a source.
+/// The result of forget_source.
 struct ForgottenSource {
   /// False: the database has no source with this name.
   bool is_known = false;

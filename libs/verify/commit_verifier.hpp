@@ -53,13 +53,14 @@ struct Accepted {
 /// How far a host's clock may be ahead of ours (atproto.com/specs/sync).
 inline constexpr std::chrono::minutes kFuture{5};
 
-/// How far ahead of our clock the time that a message states is believed. It is the word of the
-/// account's host, which a relay passes on (of Jetstream: the server's): whoever states a later
-/// one moves the bound of its own accounts' revisions by so much at most, and harms nobody else.
+/// How far the time of a message may be ahead of our clock; a later time counts as this one. The
+/// account's host states the time, and a relay passes it on (Jetstream states its own). A host that
+/// states a later time moves the bound for the revisions of its own accounts by at most this much,
+/// and does not affect other accounts.
 inline constexpr std::chrono::hours kBelievedAhead{1};
 
-/// Whether a revision lies more than `kFuture` after the later of our clock and the message's time,
-/// the latter believed within `kBelievedAhead`. `message_time`: the epoch when there is none.
+/// Whether a revision is more than `kFuture` after the later of our clock and the message's time,
+/// which counts up to `kBelievedAhead`. `message_time`: the epoch when there is none.
 bool is_of_the_future(atproto::Tid rev, Timestamp message_time, Timestamp now);
 
 /// Checks #commit and #sync messages for consistency, against the account's key, and against the

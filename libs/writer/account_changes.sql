@@ -8,7 +8,7 @@ RETURNING a.id, (coalesce(b.active, true), b.status) IS DISTINCT FROM (coalesce(
   a.status IS NOT DISTINCT FROM 'deleted';
 
 -- name: actors_floor
--- Only where the deletion, or what followed it in this batch, is the newest word.
+-- Raises the floor only if the deletion, or a later message of this batch, is the newest one of the account.
 UPDATE bsky.actors AS a
 SET floor_rev = greatest(a.floor_rev, f.rev)
 FROM unnest($1::int4[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time)
@@ -16,8 +16,8 @@ WHERE a.id = f.id AND a.status_time = f.time
 RETURNING a.id;
 
 -- name: actors_queue_again
--- What its host refused while it was not active it gives now; not at once where it refused a moment
--- ago, so that who is active and inactive in turns costs little. Jobs that run are left alone.
+-- An active account has a repository again, so its unavailable jobs are queued. A job that ended a moment ago waits for
+-- a minute, so that an account that changes its status often costs little. Running jobs stay unchanged.
 WITH again AS MATERIALIZED (
   SELECT j.did
   FROM unnest($1::text[]) AS u(did)

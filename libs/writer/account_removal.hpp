@@ -10,13 +10,13 @@
 
 namespace skua::writer {
 
-/// So many rows take some tens of milliseconds: nobody waits long for an account whose rows are
-/// being removed.
+/// The removal of this many rows takes some tens of milliseconds, so other writers of the account
+/// do not wait long.
 inline constexpr std::size_t kRowsOfRemoval = 5'000;
 
 /// Calls `remove(Effects&)`, which returns a number of rows, in transactions with the locks of the
 /// account, for which it waits, until it removes fewer rows than kRowsOfRemoval. Returns the number
-/// of all rows. Outside a transaction. Throws store::SqlError.
+/// of all rows. Call it outside of a transaction. Throws store::SqlError.
 template <class F>
 std::size_t remove_in_steps(store::Session& session, const std::string& did, F&& remove) {
   std::size_t rows = 0;

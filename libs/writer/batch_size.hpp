@@ -6,23 +6,24 @@
 
 namespace skua::writer {
 
-/// How many events of history go into a transaction: as many as it can hold within half a second,
-/// learnt from those before it. Larger ones cost less a row, and live events wait for the accounts
-/// that they hold. One a worker, on its thread.
+/// The number of backfill events in a transaction: as many as take half a second, judged by earlier
+/// transactions. A row costs less in a larger transaction, but live events wait for its accounts.
+/// Each worker has one, on its thread.
 class BatchSize {
  public:
   static constexpr std::size_t kFirst = 2'500;
   static constexpr std::size_t kSmallest = 250;
   static constexpr std::size_t kLargest = 10'000;
-  /// Longer than this: too large. Well below the half second, since the next one may be slower.
+  /// A longer transaction is too large. The limit is well below half a second, because the next one
+  /// may be slower.
   static constexpr std::chrono::milliseconds kTooLong{350};
-  /// Shorter than this: could be larger.
+  /// A shorter transaction could be larger.
   static constexpr std::chrono::milliseconds kShort{200};
 
   std::size_t get() const { return size_; }
 
-  /// A transaction of so many events took so long. That a small one was short says nothing of a
-  /// large one.
+  /// Reports the duration of a transaction. A short duration of a transaction that was not full has
+  /// no effect.
   void took(std::size_t events, std::chrono::microseconds time) {
     if (time > kTooLong) {
       size_ = std::max(size_ / 2, kSmallest);

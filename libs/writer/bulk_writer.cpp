@@ -100,7 +100,7 @@ std::vector<std::int32_t> actors_of(const EventPointers& changes) {
 
 enum class Way : std::uint8_t { Copy, Merge };
 
-/// How rows are written.
+/// The method and the time of a write.
 struct Manner {
   Way way = Way::Copy;
   /// See TableWriter::merge.
@@ -108,13 +108,13 @@ struct Manner {
   Timestamp now;
 };
 
-/// What stands under an event's key.
+/// The row that a table has under the key of an event: none, a stub, or a record.
 enum class Place : std::uint8_t { Free, Stub, Taken };
 
-/// Looks under the keys of the events, sorted by key; what is free is certain to be, unless a row
-/// comes this moment. Most of an account's history has no rows, though live events brought some
-/// before it: those between its first and last key are read, which costs one look-up, and not one
-/// an event.
+/// Finds the places of the events, which are sorted by key. A free place may only be taken by a row
+/// that another session inserts meanwhile. Most records of an account's history have no rows yet,
+/// but live events may have added some. Therefore one look-up reads all rows between the first and
+/// the last key, instead of one look-up for each event.
 std::vector<Place> find_places(store::Session& session, const TableWriter& table,
                                const EventPointers& events) {
   const auto in_one_range = [](const ResolvedEvent* a, const ResolvedEvent* b) {
@@ -127,7 +127,7 @@ std::vector<Place> find_places(store::Session& session, const TableWriter& table
       return !in_one_range(*first, event);
     });
     const std::span<const ResolvedEvent* const> own(first, last);
-    // Of an account that has many more rows there the events are merged, whatever they are.
+    // If an account has many more rows in this range, all its events are merged.
     ranges.push_back({{own.front()->actor_id, own.front()->collection_id, own.front()->rkey_number},
                       own.back()->rkey_number,
                       2 * own.size()});

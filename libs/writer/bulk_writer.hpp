@@ -19,11 +19,11 @@ namespace skua::writer {
 ///   records that have no row yet straight into their table, of others into one of the session's
 ///   own and from there a merge
 ///
-/// As with the LiveWriter, the rev guard, tombstones and floors make it idempotent, and live events
-/// that come before, between or after change nothing of what is left in the end. Rows that hold the
-/// same record already are not touched, unless live events of the account lag behind its CAR: then
-/// they get the CAR's revision, so that what was true before it cannot replace them. Holds no
-/// state; the worker that owns the session calls it.
+/// As with the LiveWriter, the rev guard, tombstones and floors make it idempotent. The final rows
+/// are the same if live events come before, between or after. A row that already has the same
+/// record stays unchanged, unless live events of the account lag behind its CAR: then it gets the
+/// CAR's revision, so that an older record cannot replace it. Holds no state; the worker that owns
+/// the session calls it.
 class BulkWriter {
  public:
   /// `source` names where the records come from, for dead letters.

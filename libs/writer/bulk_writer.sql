@@ -1,8 +1,8 @@
 -- name: bulk_our_jobs
--- An hour after its lease the deletes of a running job are forgotten all the same
--- (store::save_cursor): long before that nobody writes for it any more. The lock lets leases be
--- renewed, and keeps everybody else from taking the job. In the order in which all lock jobs; each
--- is looked up by key, whatever the table looked like when it was planned.
+-- The tombstones of a running job are deleted an hour after its lease (store::save_cursor). Its last write is long
+-- before that. The lock permits the renewal of leases, and prevents that another owner leases the job. All statements
+-- lock jobs in the same order. Each job is looked up by key, whatever the size of the table was at the time of the
+-- plan.
 SELECT k.place - 1
 FROM (
   SELECT *

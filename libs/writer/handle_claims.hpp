@@ -15,27 +15,26 @@
 namespace skua::writer {
 
 // The owner of a handle (atproto.com/specs/handle). The handle that an account claims and the
-// handle that it has are kept apart. A claim gives the handle at once when nobody has it by a
-// look-up, and of several such claims the latest; a look-up that leads back to the account gives it
-// for good. A claimant of a handle that another account has by a look-up gets it only by its own
-// look-up. A claim that was refused stays refused until a look-up finds otherwise, also when it is
-// made again. In whatever order claims and look-ups come, the account that is right has the handle
-// in the end.
+// handle that it has are kept apart. A handle that no account has by a look-up belongs to its
+// latest claim at once. A look-up that leads back to the account confirms its claim. A handle that
+// another account has by a look-up needs a look-up that confirms the new claim. A refused claim
+// stays refused until a look-up confirms it, also if it is repeated. In any order of claims and
+// look-ups, the right account has the handle in the end.
 //
-// An account gets ten look-ups at once and then one in five minutes; claims that were refused are
-// looked up after all others.
+// An account gets ten look-ups at once and then one in five minutes; refused claims are looked up
+// after all others.
 
-/// That an account claims a handle.
+/// The claim of a handle by an account.
 struct HandleClaim {
   std::int32_t actor_id = 0;
-  /// Empty: it claims none.
+  /// Empty: the account claims none.
   std::string handle;
-  /// Of the event that says so.
+  /// The time of the event that contains the claim.
   Timestamp time;
 };
 
 /// Writes claims, one an account, in the caller's transaction; the newest of an account wins.
-/// Returns the number of rows written. Throws SqlError, as all here.
+/// Returns the number of rows written. Throws SqlError, like all functions here.
 std::size_t write_handle_claims(store::Session& session, std::span<const HandleClaim> claims,
                                 Timestamp now, Effects& effects);
 
@@ -44,13 +43,13 @@ struct DueHandle {
   std::int32_t actor_id = 0;
   std::string did;
   std::string handle;
-  /// Since when: tells a claim from the same one made anew meanwhile.
+  /// Since when it is due. This distinguishes the claim from a later, equal one.
   Timestamp due;
-  /// When it was made.
+  /// When the account made the claim.
   Timestamp claimed_at;
 };
 
-/// Those that are due: the oldest first, and those that were refused after all others.
+/// The claims that are due: the oldest first, and refused claims after all others.
 std::vector<DueHandle> due_handles(store::Session& session, Timestamp now, std::size_t limit);
 
 /// The result of a verification.
@@ -60,13 +59,13 @@ struct CheckedHandle {
   std::optional<bool> is_valid;
 };
 
-/// Writes what look-ups found, in a transaction of its own. A claim that was changed meanwhile is
-/// left as it is. One that was made again meanwhile is due again; only a refusal counts for it.
+/// Writes the results of look-ups in a transaction of its own. A claim that changed meanwhile stays
+/// unchanged. A claim that was repeated meanwhile is due again; only a refusal counts for it.
 void write_checked_handles(store::Session& session, std::span<const CheckedHandle> checked,
                            Timestamp now);
 
-/// How long after a look-up that failed the next one comes: twice the age that the claim has, from
-/// a minute to a day.
+/// The delay of the next look-up after a failed one: twice the age of the claim, from a minute to a
+/// day.
 std::chrono::microseconds handle_check_delay(Timestamp claimed_at, Timestamp now);
 
 }  // namespace skua::writer

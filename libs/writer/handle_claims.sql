@@ -106,7 +106,7 @@ WHERE a.id = c.id
   AND (a.handle_check_due = c.due OR (NOT c.valid AND a.handle_check_due > c.due));
 
 -- name: handles_dispossess
--- After them in the same transaction: what was written as right has no other owner.
+-- Runs after the other statements, in the same transaction: no other account keeps a handle that was found to be valid.
 UPDATE bsky.actors AS a
 SET handle = NULL, handle_valid = NULL,
   handle_check_due = greatest(

@@ -29,15 +29,15 @@ bool is_account_wide(const ResolvedEvent& event) {
 }
 
 struct LockedAccounts {
-  /// By event of the batch.
+  /// For each event of the batch.
   std::vector<bool> writable;
-  /// Locks that others hold.
+  /// Locks that other sessions hold.
   std::vector<Lock> busy;
 };
 
 /// Takes the locks of the batch's accounts, in the order of their keys, and tells which events may
-/// be written: all of them in a backfill batch, those of accounts that nobody else holds in a live
-/// one.
+/// be written: in a backfill batch all of them, in a live batch those of accounts that no other
+/// session holds.
 LockedAccounts lock_batch(store::Session& session, LiveWriter::Batch batch) {
   std::vector<Lock> own;
   own.reserve(batch.size());
@@ -67,7 +67,7 @@ LockedAccounts lock_batch(store::Session& session, LiveWriter::Batch batch) {
                          [](const Lock& one, const Lock& other) { return one.key < other.key; }) -
         locks.begin());
   };
-  // Who misses one of several is as busy as who misses its only one, with all of its events.
+  // If one of an account's locks is missing, all events of the account wait.
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!is_account_wide(*batch[i])) continue;
     for (const Lock& lock : locks_of_account(session, batch[i]->event.did)) {

@@ -21,16 +21,16 @@ struct ReplayedRecord {
   /// Empty: the record was written, or newer content is stored. Otherwise the reason why it cannot
   /// be stored.
   std::string error;
-  /// Of `error`; empty if PostgreSQL did not report it.
+  /// The SQLSTATE of `error`; empty: PostgreSQL did not report it.
   std::string sqlstate;
-  /// Rows whose content was inserted, changed or deleted. 0: what is stored is not older.
+  /// Rows whose content was inserted, changed or deleted. 0: the stored row is not older.
   std::size_t rows = 0;
 };
 
-/// Decodes the record of a letter (`has_record`) and writes it as the event of its commit with the
-/// LiveWriter: under the locks of the account, which it waits for, and with the revision of the
-/// letter, so that an older record never overwrites a newer one. Idempotent. Outside a transaction.
-/// Throws store::SqlError except DataError.
+/// Decodes the record of a letter (`has_record`) and writes it with the LiveWriter, as the event of
+/// its commit. It waits for the locks of the account. It uses the revision of the letter, so an
+/// older record never overwrites a newer one. Idempotent. Call it outside of a transaction. Throws
+/// store::SqlError except DataError.
 ReplayedRecord replay_record(store::Session& session, resolve::SharedIds& ids, const Clock& clock,
                              AddedLexicons& lexicons, const store::LetterRow& letter,
                              const Bytes& payload);

@@ -15,14 +15,15 @@
 
 namespace skua::writer {
 
-/// What the workers of a pool share. Everything outlives them.
+/// The parts that the workers of a pool share. All parts outlive them.
 struct WorkerServices {
   std::string database_url;
   /// The names of the sources, by UnresolvedEvent::origin.
   SourceNames sources;
   /// The producers, by UnresolvedEvent::origin.
   const std::vector<Producer*>& producers;
-  /// Those that were there when the workers began: of these, each is looked at without an event.
+  /// The number of producers that exist when the workers begin. Workers ask only these whether they
+  /// are crowded.
   std::size_t first_producers = 0;
   resolve::SharedIds& ids;
   AddedLexicons& lexicons;

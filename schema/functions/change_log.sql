@@ -3,10 +3,10 @@
 -- The locks of the change log are locks of tables that only writers can take. PostgreSQL lets every role take every advisory
 -- lock, so a role without rights to write could stop all writes.
 --
--- skua.dropped_indexes is the mode (ROW EXCLUSIVE: a transaction that appends or skips; SHARE ROW EXCLUSIVE: the begin and
--- the end of a bootstrap). skua.change_log_state is the end of the log (SHARE UPDATE EXCLUSIVE), also while a partition is
--- created. A transaction takes them last, in this order. Whoever may only read can lock these tables as ACCESS SHARE, which
--- conflicts with none of these.
+-- skua.dropped_indexes is the mode (ROW EXCLUSIVE: a transaction that appends or skips; SHARE ROW EXCLUSIVE: the begin
+-- and the end of a bootstrap). skua.change_log_state is the end of the log (SHARE UPDATE EXCLUSIVE), also while a
+-- partition is created. A transaction takes them last, in this order. A role that may only read can lock these tables
+-- as ACCESS SHARE, which conflicts with none of these modes.
 
 CREATE OR REPLACE FUNCTION skua.is_logging_changes() RETURNS boolean
 LANGUAGE plpgsql AS $$

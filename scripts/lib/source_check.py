@@ -1,4 +1,4 @@
-"""The command line and the self-test that the checks of the source text share (check_layers, check_terms)."""
+"""The command line and the self-test that the checks of the source text share (check_layers, check_terms, check_prose)."""
 
 import pathlib
 import sys

@@ -165,6 +165,8 @@ class Run:
         self.check("layers", "includes", [str(SCRIPTS / "check_layers")])
         self.check("layers", "terms self-test", [str(SCRIPTS / "check_terms"), "--self-test"])
         self.check("layers", "terms", [str(SCRIPTS / "check_terms")])
+        self.check("layers", "prose self-test", [str(SCRIPTS / "check_prose"), "--self-test"])
+        self.check("layers", "prose", [str(SCRIPTS / "check_prose")])
 
     def release(self):
         self.unit_and_integration("release", self.parts("release"))

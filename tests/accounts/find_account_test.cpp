@@ -151,7 +151,7 @@ TEST(FindAccount, uses_what_it_knows_while_the_server_fails) {
   world.plc.reply_with(kDid, http_reply(502, "bad gateway"));
   EXPECT_EQ(world.resolve(kDid).value(), known);
   EXPECT_EQ(world.resolve(kDid).value(), known);
-  // Whoever says that it does not fit is told the truth.
+  // A question for a newer document gets the failure.
   EXPECT_EQ(world.refresh(kDid).error(), errc::server_failed);
   EXPECT_EQ(world.plc.count(), 2U);
   world.clock.advance(30s);
@@ -185,7 +185,7 @@ TEST(FindAccount, waits_when_the_directory_asks_it_to) {
   world.plc.reply_with(kDid, http_reply(429, "", "Retry-After: 7\r\n"));
   auto limited = world.ask(kDid);
   world.plc.wait_for_requests(1);
-  // Not before it is seen that the directory wants rest: the next one waits for it, too.
+  // The second question must come after the answer 429, so that it waits, too.
   while (world.accounts.statistics().waits == 0) std::this_thread::yield();
   world.plc.reply_with(kDid, "");
   auto other = world.ask(did_number(0));
@@ -315,7 +315,7 @@ TEST(FindAccount, keeps_the_limit_that_the_directory_states) {
       "RateLimit-Limit: 100\r\nRateLimit-Remaining: 2\r\nRateLimit-Reset: 60\r\n";
   world.plc.reply_with(kDid, http_reply(200, test::made_document(kDid).dump(), headers));
   EXPECT_TRUE(world.resolve(kDid));
-  // Two remain for a minute: one each 20 seconds.
+  // Two requests remain for a minute, so one starts each 20 seconds.
   auto second = world.ask(did_number(0));
   auto third = world.ask(did_number(1));
   while (world.accounts.statistics().waiting != 2) std::this_thread::yield();
@@ -536,7 +536,7 @@ TEST_F(FindAccountTable, a_row_whose_key_is_no_point_of_its_curve_is_fetched_aga
 /// An account that was stored two days ago, in a table that follows the export of the directory.
 struct Covered {
   const char* name;
-  /// The part of the export: since and until so many hours ago. Nothing: since the beginning.
+  /// The part of the export, in hours before now. No `since`: from the beginning.
   std::optional<std::chrono::hours> since;
   std::chrono::hours until;
   bool is_refresh;

@@ -240,11 +240,11 @@ class HandleVerifierTest : public test::PostgresTest {
     return value("SELECT count(*) FROM bsky.actors WHERE " + condition);
   }
 
-  // From outside of the database, which may be away.
+  // Executes a statement in another database, because this one may refuse connections.
   void outside(const std::string& sql) {
     store::Session(test::postgres_url().value(), "outside").run(sql);
   }
-  /// Nobody comes in any more, and the keeper is thrown out.
+  /// The database refuses new connections, and the session of the verifier ends.
   void take_database_away() {
     outside(fmt::format("ALTER DATABASE {} ALLOW_CONNECTIONS false", database_.name()));
     outside(

@@ -100,7 +100,7 @@ class Answers {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 1min, [&] { return all_.size() >= count; });
   }
-  /// Those with this error; without: those that have a status.
+  /// The number of answers with this error; without an error: of answers with a status.
   std::size_t count(ErrorCode error = {}) const {
     const std::scoped_lock lock(mutex_);
     return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [&](const auto& one) {

@@ -29,7 +29,7 @@ const std::string kAlice = "did:plc:" + std::string(24, 'a');
 const std::string kBob = "did:plc:" + std::string(24, 'b');
 const std::string kWeb = "did:web:web.test";
 
-/// What was answered.
+/// Collects answers.
 template <class Answer>
 class Answers {
  public:
@@ -40,7 +40,7 @@ class Answers {
       changed_.notify_all();
     };
   }
-  /// The first so many; a test fails when they do not come within a minute.
+  /// The answers, once there are `count`. The test fails if they do not come within a minute.
   std::vector<Result<Answer>> first(std::size_t count) {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, 1min, [&] { return answers_.size() >= count; }));

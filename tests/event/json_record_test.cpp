@@ -140,9 +140,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 class InteropInvalid : public testing::TestWithParam<JsonVector> {};
 
-/// What is no DAG-CBOR has no block. All else is kept with its reason: of any collection where the
-/// record as a whole is wrong; where a value within it is, of a collection whose lexicon has such a
-/// value there, because what other collections hold is kept as it is.
+/// JSON that is not DAG-CBOR has no block. Other records are kept with a reason. A fault of the
+/// record as a whole is noticed in any collection. A fault of a value is noticed only if the
+/// collection's lexicon has such a value, because records of other collections are stored
+/// unchanged.
 TEST_P(InteropInvalid, is_found_out) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const json& record = GetParam().entry.at("json");

@@ -197,7 +197,8 @@ TEST_F(BrokenConsumersTest, a_check_that_fails_is_shown_until_one_succeeds) {
   EXPECT_EQ(judgement().level, Level::Works);
 }
 
-/// post_stats has the sums of what post_rules published: nobody knows what changes now.
+/// post_stats has sums of rows of post_rules. After a rebuild of post_rules, the changes of these
+/// rows are unknown.
 TEST_F(BrokenConsumersTest, a_rebuild_of_rules_that_cannot_be_read_rebuilds_what_depends_on_them) {
   add("post_rules");
   add("post_stats");

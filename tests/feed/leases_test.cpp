@@ -587,7 +587,7 @@ TEST_P(LeaseModelTest, each_change_of_an_account_is_processed_in_order_and_at_le
     if (chance(50)) step();
     if (!former.empty() && chance(30)) {
       const auto result = ack(former.back());
-      // Nobody may have leased the lane since; the holder has then processed the changes.
+      // If no owner has leased the lane since then, the former owner has processed the changes.
       if (result == LeaseResult::Ended) {
         for (const Delivered& change : former.back().changes) process(change);
       }

@@ -62,7 +62,7 @@ TEST_F(FilterWatchTest, goes_by_what_is_stored_and_follows_it) {
   EXPECT_EQ(told, 1);
   EXPECT_THAT(now().collections, ElementsAre(kLike));
   EXPECT_THAT(now().dids, ElementsAre("did:plc:a"));
-  // Whoever is in the middle of a message keeps its own.
+  // A thread that is processing a message keeps the old filter.
   EXPECT_TRUE(before->passes_collection(kPost));
   current_.forget(this);
   store_filter({});
@@ -75,7 +75,7 @@ TEST_F(FilterWatchTest, sets_the_stored_one_to_what_it_was_told) {
   const auto watched = watch(FilterChoice{{{kPost}, {}}, std::nullopt});
   EXPECT_EQ(stored(), (store::FilterContent{{kPost}, {}}));
   EXPECT_EQ(now(), stored());
-  // Once: afterwards what is stored holds.
+  // The choice is stored once. Afterwards the stored filter counts.
   store_filter({kLike});
   watched->look();
   EXPECT_THAT(now().collections, ElementsAre(kLike));

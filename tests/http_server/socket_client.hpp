@@ -52,8 +52,8 @@ class SocketClient {
     socket_ = -1;
   }
 
-  /// Reads until the text contains `words`; what was read so far remains. False: the server ended
-  /// the connection first.
+  /// Reads until the text contains `words`. The text of earlier reads remains. False: the server
+  /// ended the connection first.
   bool read_until(std::string_view words) {
     while (text_.find(words) == std::string::npos) {
       if (!read_some()) return false;

@@ -58,7 +58,7 @@ class HandleCheckTest : public ::testing::Test {
     return f(check);
   }
 
-  /// What is found for a handle, or the error's message.
+  /// The DID of a handle, or the message of the error.
   std::string found(const std::string& handle) {
     const auto did = with_check([&](const HandleCheck& check) { return check.resolve(handle); });
     return did ? *did : did.error().message();

@@ -37,7 +37,7 @@ using verify::errc;
 const std::string kAlice{test::kDid};
 const std::string kBob = "did:plc:bbbbbbbbbbbbbbbbbbbbbbbb";
 
-/// Where a decoder's events go: they are durable as soon as they are there.
+/// Receives the events of a decoder. They are durable at once.
 class Events {
  public:
   explicit Events(ingest::InFlightList& in_flight) : in_flight_(in_flight) {}
@@ -63,7 +63,7 @@ class Events {
                                [&](const auto& event) { return event.did == did; })) >= count;
     });
   }
-  /// The positions of the frames that an account's events are of, in the order they came.
+  /// The sequence numbers of the frames of an account's events, in the order of their arrival.
   std::vector<std::int64_t> seqs(const std::string& did) {
     const std::scoped_lock lock(mutex_);
     std::vector<std::int64_t> seqs;
@@ -72,7 +72,7 @@ class Events {
     }
     return seqs;
   }
-  /// What an account's events are, in the order they came: `seq:what`.
+  /// The kinds of an account's events, in the order of their arrival, as `seq:what`.
   std::vector<std::string> kinds(const std::string& did) {
     const std::scoped_lock lock(mutex_);
     std::vector<std::string> kinds;
@@ -119,8 +119,8 @@ identity::Account account_of(const SignedRepository& repository, const std::stri
 
 class DecoderTest : public testing::Test, protected test::MessageBodies {
  protected:
-  /// `knows_stored`: repositories that the chain log has are no new ones; of others none may be
-  /// asked for then.
+  /// `knows_stored`: a repository with a pending head is not new. Then no other repository may be
+  /// looked up.
   void open(bool is_verified = true, std::size_t remembered = 100, bool knows_stored = false) {
     lookup_ = std::make_unique<RepositoryLookup>(
         accounts_, knows_stored ? &heads_ : nullptr,
@@ -142,7 +142,7 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
                         .verification = is_verified ? verification_.get() : nullptr});
   }
 
-  /// As the pipeline does it. Returns the frame's position.
+  /// Passes a frame as the pipeline does. Returns its sequence number.
   std::int64_t push(const std::string& type, json body) {
     body["seq"] = ++seq_;
     push_bytes(test::message(type, body));
@@ -159,12 +159,12 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
     job.ticket = *in_flight_.admit({.seq = job.seq, .bytes = job.bytes.size()});
     decoder_->push(std::move(job));
   }
-  /// All that was pushed is done with.
+  /// Waits until all frames that were pushed are finished.
   void expect_all_done() {
     const auto deadline = std::chrono::steady_clock::now() + 1min;
     EXPECT_TRUE(in_flight_.wait_until_empty(deadline));
     EXPECT_EQ(in_flight_.frames(), 0U);
-    // A frame is done with a moment before its account no longer waits.
+    // A frame is finished shortly before its account stops waiting.
     while (intake_.accounts_waiting > 0 && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
@@ -178,9 +178,8 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
     for (const auto& count : intake_.dropped) all += count;
     return all;
   }
-  /// Returns when all frames of other accounts that were pushed before have been looked at. The
-  /// first time the account that it uses for that has to be found, and waits a moment longer
-  /// itself.
+  /// Returns when the decoder has read all earlier frames of other accounts. It uses an account of
+  /// its own, whose first frame waits until the account is found.
   void pass() {
     const std::string did = "did:plc:" + std::string(24, 'p');
     // Accounts take turns: only an empty queue shows that the other frames have been taken from it.
@@ -470,7 +469,7 @@ TEST_F(DecoderTest, a_wrong_signature_is_looked_into_once_and_then_dropped) {
   EXPECT_EQ(events_.size(), 0U);
   EXPECT_EQ(in_flight_.watermark()->seq, seq_) << "it does not hold up the cursor";
   EXPECT_EQ(heads_.newest(kAlice), std::nullopt);
-  // What is right still passes.
+  // A commit with a right signature still passes.
   const auto good = push("#commit", commit(alice_));
   expect_all_done();
   EXPECT_EQ(events_.seqs(kAlice), Seqs{good});
@@ -877,9 +876,8 @@ TEST_F(DecoderTest, frames_that_are_queued_at_the_end_are_decoded) {
   EXPECT_EQ(events_.seqs(kAlice).size(), 50U);
 }
 
-/// Accounts whose questions are answered when it pleases somebody: whatever the order, each
-/// account's frames come out once and in their order, without the #identity messages that were
-/// merged.
+/// The questions about these accounts are answered at random times. In any case each account's
+/// frames come out once and in their order, without the merged #identity messages.
 class DecoderInterleaving : public DecoderTest, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(DecoderInterleaving, keeps_each_accounts_order) {

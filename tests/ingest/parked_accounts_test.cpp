@@ -41,8 +41,8 @@ struct Account {
   int commits = 0;
 };
 
-/// A pipeline with its writers and its cursor, on a real database. Hosts of accounts answer when
-/// the test says so.
+/// A pipeline with its writers and its cursor, on a real database. The test decides when the hosts
+/// of accounts answer.
 class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBodies {
  protected:
   void SetUp() override {
@@ -109,7 +109,7 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
     EXPECT_TRUE(pipeline_->submit(frame, route_of(peek))) << "no room";
     return seq_;
   }
-  /// A commit with one record of about so many bytes.
+  /// A commit with one record of about `size` bytes.
   json commit(Account& account, std::size_t size = 10) {
     auto parts = account.repository.change(
         {{Operation::Create, "com.example.thing/key" + std::to_string(++account.commits),
@@ -182,7 +182,7 @@ TEST_F(ParkedAccountsTest, a_host_that_never_answers_delays_its_own_account_only
   EXPECT_EQ(dropped(errc::parked_over_budget), 40U);
   EXPECT_EQ(dropped(), 40U);
   EXPECT_EQ(pipeline_->intake().accounts_waiting, 0U);
-  // What comes as long as nobody has answered is dropped at once.
+  // A further commit is dropped at once, because the host has not answered.
   last = push("#commit", commit(silent_));
   ASSERT_TRUE(wait_for_cursor(last));
   EXPECT_EQ(dropped(errc::parked_over_budget), 41U);
@@ -290,7 +290,7 @@ TEST_F(ParkedAccountsTest, a_document_that_does_not_come_costs_no_commit_of_a_kn
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(rows_of(kSilent), 31U);
   EXPECT_EQ(dropped(), 0U);
-  // A commit that somebody else signed proves nothing, and may be by a new key.
+  // A commit that another key signed proves nothing: the key may be new.
   Account forged{kSilent, SignedRepository(atproto::Curve::k256, 31)};
   for (int i = 0; i < 40; ++i) commit(forged);
   push("#commit", commit(forged));

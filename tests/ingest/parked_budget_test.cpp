@@ -72,7 +72,8 @@ TEST(ParkedBudget, decoders_share_a_quarter_of_the_bytes_and_half_of_the_frames)
   EXPECT_EQ(Limits::of(in_flight, 100).all_bytes, std::size_t{2} << 20) << "an account's at least";
 }
 
-/// Whatever comes and goes, what is left is within the limits, and nobody goes without need.
+/// After any steps, the parked frames are within the limits, and no account is refused without
+/// need.
 TEST(ParkedBudget, agrees_with_a_simple_model) {
   const Limits limits{.account_bytes = 60, .all_bytes = 150, .frames = 30};
   struct Share {

@@ -149,8 +149,8 @@ TEST(PendingHeads, an_entry_behind_what_was_collected_stays_newest) {
   EXPECT_EQ(newest(log, kAlice), "");
 }
 
-/// Random adding, finishing, and saving that fails at times, against a model that is plainly right:
-/// all entries, and what a database would hold.
+/// Adds, finishes and saves at random, with failed saves, and compares the heads with a simple
+/// model: a list of all entries, and the rows of a database.
 class ChainLogInterleaving : public testing::TestWithParam<unsigned> {};
 
 TEST_P(ChainLogInterleaving, equals_the_naive_model) {
@@ -247,7 +247,7 @@ TEST(PendingHeads, many_threads_add_what_one_stores) {
         --running;
       });
     }
-    // What is below this ticket was added before: here all that is.
+    // Collects while the threads add. No ticket is below 0, so each call returns nothing.
     while (running > 0) store(0);
   }
   store((kEach + 1) * kThreads);

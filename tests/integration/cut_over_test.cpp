@@ -57,7 +57,7 @@ std::size_t place_of(RecordType type) {
   return static_cast<std::size_t>(type);
 }
 
-/// A repository that is being brought in: a job that runs.
+/// A running job, which downloads and writes a repository.
 struct Attempt {
   std::optional<atproto::Tid> known;
   Bytes car;
@@ -71,28 +71,29 @@ struct Attempt {
   }
 };
 
-/// An account, and how far its messages and its history came.
+/// An account, and the progress of its messages and its downloads.
 struct Account {
   std::unique_ptr<ModelRepository> repository;
-  /// Messages before it came before there was anybody to hear them.
+  /// Messages before this one were sent before the source was read.
   std::size_t first_heard = 0;
-  /// How many messages each lane has had; with those that it will have again.
+  /// The number of messages that each lane has written, and the largest number that it ever had: a
+  /// restart lowers the former.
   std::array<std::size_t, kLanes> position{};
   std::array<std::size_t, kLanes> furthest{};
   std::optional<Attempt> attempt;
-  /// What the last finished CAR was of.
+  /// The revision of the last finished CAR.
   std::optional<atproto::Tid> finished;
-  /// The newest CAR of which anything was written.
+  /// The revision of the newest CAR of which a chunk was written.
   atproto::Tid newest_written;
-  /// All that was written of it is in, or older than what is.
+  /// No CAR is partly written, and none of those that were written is newer than the finished one.
   bool is_whole() const { return finished && !is_being_written && newest_written <= *finished; }
   bool is_being_written = false;
 };
 
 /// A few repositories that change at random. Their messages come late, twice, and in lanes that do
-/// not wait for each other; their CARs come in chunks in between, and jobs are begun anew with
-/// other CARs: at every moment at which it can be told what the tables must hold they hold that,
-/// and in the end what the repositories hold.
+/// not wait for each other. Their CARs come in chunks in between, and jobs start again with other
+/// CARs. Whenever the expected content of the tables is known, the tables have it. In the end they
+/// have the content of the repositories.
 class CutOver : public testing::TestWithParam<unsigned> {
  protected:
   // One database for all seeds: each has accounts and a source of its own.
@@ -115,7 +116,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     const std::size_t keys = chance_.percent(60) ? 65 : 6;
     std::vector<std::string> posts;
     for (std::size_t i = 0; i < kAccounts; ++i) {
-      // Posts that are referred to before they are seen, too.
+      // The records also refer to posts that are not stored yet.
       posts.push_back("at://" + did(i) + "/app.bsky.feed.post/3lsui3umc2c22");
     }
     for (std::size_t i = 0; i < kAccounts; ++i) {
@@ -146,7 +147,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
     Account& account = any_account();
     ModelRepository& repository = *account.repository;
     if (repository.is_deleted()) {
-      // A CAR of before is brought in again when the account is back: of what it had it says that.
+      // The account does not return during a job: the job's earlier CAR would restore deleted
+      // records.
       if (account.attempt || chance_.percent(40)) return;
       repository.come_back(++seq_);
     } else if (chance_.percent(3)) {
@@ -165,7 +167,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     std::vector<UnresolvedEvent> events;
   };
 
-  /// A worker's batch: what some accounts said next.
+  /// A worker's batch: the next messages of some accounts.
   LiveBatch next_batch(RecordType type, std::size_t most) {
     LiveBatch batch{type, {}, {}};
     for (Account& account : accounts_) {
@@ -205,8 +207,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
     }
   }
 
-  /// Brings what came before again, back to the cursor at most, as a restart does or (of one lane)
-  /// somebody who says things twice.
+  /// Repeats messages after the cursor: those of all lanes, as a restart does, or those of one
+  /// lane, as a source that sends messages twice.
   void go_back() {
     const bool all_lanes = chance_.percent(60);
     const std::size_t only = chance_.below(kLanes);
@@ -220,7 +222,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     }
   }
 
-  /// The end of what all lanes have had.
+  /// Saves the position up to which all lanes have written.
   void save_cursor() {
     std::int64_t cursor = seq_;
     for (const Account& account : accounts_) {
@@ -261,7 +263,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
     }
   }
 
-  /// The repository as it is now, or, from a host that lags behind, as it was.
+  /// Downloads the present state of the repository or, as from a host that lags behind, an earlier
+  /// one.
   void fetch(Account& account) {
     const ModelRepository& repository = *account.repository;
     if (repository.is_deleted()) return;
@@ -300,7 +303,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     });
   }
 
-  /// A chunk of some lane, or one that is there already.
+  /// Writes the next chunk of a lane, or repeats a chunk that was written.
   void write_some(Account& account) {
     Attempt& attempt = *account.attempt;
     account.is_being_written = true;
@@ -319,7 +322,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     chunks.pop_front();
   }
 
-  /// The process ends: its jobs wait again.
+  /// Simulates the end of the process: its job waits again.
   void crash(Account& account) {
     account.attempt.reset();
     bulk_->run(
@@ -328,7 +331,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
         account.repository->did() + "' AND state = 'running'");
   }
 
-  /// What is written becomes whole, of one account or of all that are ready.
+  /// Finishes the written repositories of one account, or of all accounts that are ready.
   void finish(Account* only) {
     std::vector<WrittenRepository> written;
     for (Account& account : accounts_) {
@@ -348,7 +351,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     backfill::Finished finished;
     with_retry(bulk_,
                [&] { finished = finish_repositories(*bulk_, written, lease_owner_, now()); });
-    // Its answer was lost: it is said again.
+    // Simulates a lost answer: the call is repeated.
     if (chance_.percent(10)) {
       EXPECT_TRUE(finish_repositories(*bulk_, written, lease_owner_, now()).done.empty());
     }
@@ -367,7 +370,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     }
   }
 
-  /// The next thing to do for an account's history.
+  /// Does the next step of an account's download.
   void go_on(Account& account) {
     if (!account.attempt) return begin_job(account);
     if (chance_.percent(4)) return crash(account);
@@ -385,7 +388,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     return place == found.end() ? ids_.actors.find(did) : place->second;
   }
 
-  /// As workers do when the server fails, which it says of deadlocks too.
+  /// Retries as workers do after a failure of the server. A deadlock counts as one.
   static void with_retry(std::unique_ptr<store::Session>& session, const std::function<void()>& f) {
     for (int tries = 0;; ++tries) {
       try {
@@ -400,8 +403,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
 
   // --- what must be there
 
-  /// What an account whose history is in must have: what its CAR held, and what each lane heard
-  /// since.
+  /// The expected records of an account whose repository was finished: those of its CAR, and the
+  /// later changes that each lane has read.
   std::map<std::string, std::string> expected(const Account& account) const {
     const ModelRepository& repository = *account.repository;
     const auto& messages = repository.messages();
@@ -563,7 +566,8 @@ TEST_P(CutOver, leaves_what_the_repositories_hold) {
       ASSERT_EQ(test::projection_differences(*live_), "") << "after step " << step << ": " << what;
     }
   }
-  // What never ended, ends: by a crash, or as it should where the history was never brought in.
+  // Ends all open jobs: by a crash, or with success if the account's earlier messages come from its
+  // repository only.
   for (Account& account : accounts_) {
     const bool is_needed = account.first_heard > 0 && !account.finished;
     if (is_needed && account.repository->is_deleted()) account.repository->come_back(++seq_);
@@ -599,9 +603,9 @@ TEST_P(CutOver, leaves_what_the_repositories_hold) {
   EXPECT_EQ(different, std::vector<std::string>());
 }
 
-/// Those that found something, or that fail when a guard is taken away (the rev guard 1, the
-/// tombstones of running jobs 3, the floor of deleted accounts 9, a finished CAR's floor 20); or
-/// the first SEEDS.
+/// Seeds that found a fault, or that fail without one of the guards (1: the rev guard, 3: the
+/// tombstones of running jobs, 9: the floor of deleted accounts, 20: the floor of a finished CAR);
+/// or the first SEEDS seeds.
 std::vector<unsigned> seeds() {
   const char* asked = std::getenv("SEEDS");
   if (asked == nullptr) return {1, 3, 9, 20, 33, 93};

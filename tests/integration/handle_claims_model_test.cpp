@@ -150,7 +150,7 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
     std::vector<CheckedHandle> batch;
     const std::size_t most = 1 + below(4);
     for (std::size_t i = 0; i < asked_.size() && batch.size() < most;) {
-      // One an account, as who asks keeps it.
+      // A batch has one claim for each account, as in HandleVerifier.
       if (std::any_of(batch.begin(), batch.end(), [&](const CheckedHandle& one) {
             return one.claim.actor_id == asked_[i].claim.actor_id;
           })) {
@@ -195,8 +195,8 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
     const auto place = changed_.find({id, name});
     return place == changed_.end() ? 0 : place->second;
   }
-  /// A name that leads elsewhere is noticed when an account that this concerns says something: who
-  /// has it now, or, where that one does not claim it, who had it.
+  /// A changed name is noticed when a message of an affected account comes: of its new owner, or of
+  /// its former owner if the new one does not claim it.
   void announce_changes() {
     ++step_;
     const auto announce = [&](std::int32_t id) {
@@ -282,7 +282,7 @@ class HandlesAtTheSameTime : public HandleClaimsModelTest {
     session->run("SET deadlock_timeout = '5ms'");
     return session;
   }
-  /// Runs `write` so many times; those that the server broke off are counted.
+  /// Runs `write` several times, and counts the deadlocks.
   template <class Write>
   std::jthread many_times(int times, Write write) {
     return std::jthread([this, times, write = std::move(write)]() mutable {

@@ -459,7 +459,7 @@ TEST_F(HandlesTest, an_account_without_look_ups_left_takes_no_handle_from_anothe
   write(claim(kBob, "x.example", 30));
   EXPECT_EQ(state(kAlice), "x.example unchecked due");
   EXPECT_EQ(state(kBob), "none unchecked due in 300 s");
-  // One that nobody has it can have, as an account can that was never looked up.
+  // The account can have a handle that no other account has, like an account without look-ups.
   write(claim(kBob, "y.example", 31));
   EXPECT_EQ(handle(kBob), "y.example");
 }
@@ -549,7 +549,7 @@ TEST_F(HandlesTest, an_account_that_claims_none_has_none_and_leaves_its_own_to_o
   EXPECT_EQ(state(kAlice), "none unchecked");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE handle_claim IS NOT NULL"), "0");
   EXPECT_TRUE(due().empty());
-  // Though it is older: who had it before claims it no more.
+  // An older claim wins, because the former owner no longer claims the handle.
   write(claim(kCarol, "x.example", 5));
   EXPECT_EQ(state(kCarol), "x.example unchecked due");
 }

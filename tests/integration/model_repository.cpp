@@ -51,7 +51,7 @@ ModelRepository::ModelRepository(std::string did, std::size_t keys, std::vector<
       paths_.push_back(std::string(collection) + "/" + key);
     }
   }
-  // Often chosen: what has one key changes most.
+  // These paths are often chosen, because a record with a fixed key changes most.
   for (std::size_t i = 0; i < 1 + keys / 10; ++i) {
     paths_.emplace_back("app.bsky.actor.profile/self");
     paths_.emplace_back("chat.bsky.actor.declaration/self");
@@ -59,7 +59,7 @@ ModelRepository::ModelRepository(std::string did, std::size_t keys, std::vector<
 }
 
 std::string ModelRepository::any_path(Chance& chance) const {
-  // Some are changed again and again.
+  // Some paths change often.
   return paths_[chance.below(chance.percent(60) ? std::min(paths_.size(), kHot) : paths_.size())];
 }
 

@@ -17,7 +17,7 @@
 
 namespace skua::test {
 
-/// The chances of one test: everything that it does by chance comes from its seed.
+/// The random choices of one test, which follow from its seed.
 class Chance {
  public:
   explicit Chance(unsigned seed) : random_(seed) {}
@@ -31,7 +31,7 @@ class Chance {
   std::mt19937 random_;
 };
 
-/// What a repository holds: the records by path.
+/// The records of a repository, by path.
 using ModelRecords = std::map<std::string, nlohmann::json>;
 
 /// A change of one record in a commit; without a record: a delete.
@@ -41,18 +41,18 @@ struct ModelOp {
   bool is_update = false;
 };
 
-/// One message of a repository: a commit, or (without ops) what became of its account.
+/// One message of a repository: a commit, or (without ops) a change of the account's status.
 struct ModelMessage {
   enum class Kind : std::uint8_t { Commit, Deleted, Back };
   Kind kind = Kind::Commit;
   std::int64_t seq = 0;
-  /// Of the commit; of an account's message the newest before it.
+  /// The revision of the commit, or the newest one before a message about the account.
   atproto::Tid rev;
   std::vector<ModelOp> ops;
 };
 
-/// A repository that changes at random, with all that it ever was. The few values that a record
-/// takes come again, so that what a key holds may be what it held before.
+/// A repository that changes at random, with all its former states. A record has one of a few
+/// values, so a key may get an earlier value again.
 class ModelRepository {
  public:
   /// `posts`: URIs that its records refer to. `keys`: how many keys a collection has.
@@ -60,19 +60,19 @@ class ModelRepository {
 
   const std::string& did() const { return did_; }
   const ModelRecords& records() const { return states_.rbegin()->second; }
-  /// Its revisions, with what it held then.
+  /// The records at each of its revisions.
   const std::map<std::uint64_t, ModelRecords>& states() const { return states_; }
   const std::vector<ModelMessage>& messages() const { return messages_; }
   bool is_deleted() const { return is_deleted_; }
   atproto::Tid rev() const { return {states_.rbegin()->first}; }
 
-  /// Creates most of the keys there are.
+  /// Creates most of the possible records.
   void begin(Chance& chance, std::int64_t seq);
-  /// A few changes, one a path.
+  /// Makes a few changes, at most one for each path.
   void change(Chance& chance, std::int64_t seq);
-  /// The account is deleted with all that it has.
+  /// Deletes the account and all its records.
   void remove(std::int64_t seq);
-  /// It is there again, empty.
+  /// The account returns with an empty repository.
   void come_back(std::int64_t seq);
 
   /// The CAR of a revision that it had, without a signature.

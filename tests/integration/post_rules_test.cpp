@@ -432,7 +432,7 @@ TEST_F(PostRulesTest, a_large_thread_does_not_delay_other_posts) {
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(broken_rules(), "4501");
-  // What it has appended to the log concerns it no more.
+  // The projection skips the changes that it has appended to the log itself.
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(step(), StepResult::Idle);
 }
@@ -557,7 +557,8 @@ TEST_F(PostRulesQueueTest, a_key_has_a_turn_for_each_account_that_caused_it) {
   EXPECT_EQ(value("SELECT count(DISTINCT account) FROM " + queue), "2");
 }
 
-/// The notifications of the replies follow in parts, and others have theirs at once.
+/// The notifications of the replies follow in parts. Other accounts get their notifications at
+/// once.
 TEST_F(PostRulesQueueTest, a_changed_gate_of_a_large_thread_delays_no_other_notifications) {
   put(1, kPost, 1, post());
   put(2, kPost, 1, post());
@@ -619,8 +620,8 @@ TEST_F(PostRulesTest, a_mention_behind_many_others_counts) {
 
 class PostRulesModelTest : public PostRulesTest, public testing::WithParamInterface<unsigned> {};
 
-/// Few accounts, keys and threads, so that each change meets others. The replies of one account
-/// arrive before their parents, gates before their posts.
+/// There are few accounts, keys and threads, so that changes conflict often. The replies of one
+/// account arrive before their parents, gates before their posts.
 TEST_P(PostRulesModelTest, any_interleaving_gives_the_rows_that_the_records_determine) {
   std::mt19937 random(GetParam());
   const auto any = [&](int most) {

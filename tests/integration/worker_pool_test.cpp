@@ -36,7 +36,7 @@ std::string rkey(std::uint64_t number) {
   return atproto::Tid{(std::uint64_t{1} << 60) + number}.to_string();
 }
 
-/// As the pipeline does it.
+/// Marks written events as finished, as the pipeline does.
 class StreamProducer final : public Producer {
  public:
   explicit StreamProducer(ingest::InFlightList& list) : list_(list) {}
@@ -70,7 +70,7 @@ class WorkerPoolTest : public test::PostgresTest {
     pool_->start();
   }
 
-  /// As the pipeline does it: a place in the list, then to the worker.
+  /// Passes an event as the pipeline does: first to the in-flight list, then to the worker.
   void push(UnresolvedEvent event) {
     const auto ticket = in_flight_.admit({.seq = event.seq, .bytes = event.did.size()});
     ASSERT_TRUE(ticket);
@@ -200,13 +200,13 @@ TEST_F(WorkerPoolTest, loses_and_doubles_nothing_when_its_connections_are_killed
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NOT NULL"), "1200");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.likes"), "1200");
   EXPECT_EQ(value("SELECT count(*) FROM skua.dead_letter"), "0");
-  // Every DID has one id; ids that a failed transaction burnt may be missing.
+  // Every DID has one id; ids that a failed transaction used may be missing.
   EXPECT_EQ(value("SELECT count(*) || ' ' || count(DISTINCT did) FROM bsky.actors"), "101 101");
   EXPECT_EQ(defect_, "");
 }
 
-/// The deletion and the records that came before it are in five lanes, of three workers each:
-/// whoever is first, nothing stays of what came before, and all that came after.
+/// The deletion and the earlier records are in five lanes of three workers each. In any order of
+/// the workers, no earlier record stays, and all later records do.
 TEST_F(WorkerPoolTest, a_deleted_account_leaves_nothing_in_any_lane) {
   constexpr std::uint64_t kAccounts = 120;
   constexpr std::uint64_t kFloor = 1'000'000;

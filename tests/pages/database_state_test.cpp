@@ -116,7 +116,7 @@ TEST_F(DatabaseStateTest, is_unanswered_while_the_read_waits) {
   ASSERT_TRUE(reader.get(20s).has_value());
   store::Transaction lock(session());
   session().run("LOCK TABLE skua.migrations IN ACCESS EXCLUSIVE MODE");
-  // What was known still counts.
+  // The last state is still the answer.
   EXPECT_TRUE(reader.get(50ms).has_value());
   EXPECT_GE(reader.unanswered(std::chrono::steady_clock::now()).value_or(0ms), 50ms);
 }

@@ -268,7 +268,7 @@ TEST_F(JudgeTest, a_directory_is_down_after_failures_in_a_row) {
   EXPECT_THAT(reasons(), IsEmpty());
   observed_.process.directory_failures = 5;
   EXPECT_THAT(reasons(), ElementsAre("plc-down"));
-  // Nobody has asked it since.
+  // There was no request since the last failure.
   observed_.process.directory_failed_at = observed_.now - 5min;
   EXPECT_THAT(reasons(), IsEmpty());
 }

@@ -103,7 +103,7 @@ TEST(RecordTest, nuls_are_dropped_from_json_and_counted) {
                        {"note", text}};
   const DecodedJson post("app.bsky.feed.post", record);
   ASSERT_FALSE(post->invalid_reason);
-  // Texts are left to whoever writes them.
+  // The writer of a text removes its NULs.
   EXPECT_EQ(std::get<Post>(post->record).text, text);
   EXPECT_EQ(std::get<Post>(post->record).extra, R"({"note":"ab"})");
   EXPECT_EQ(post->nuls_removed, 2U);

@@ -58,9 +58,8 @@ TEST(MstNode, each_entry_shares_what_it_can_with_the_one_before) {
   EXPECT_GT(shortened, 100U);
 }
 
-// What is written is the only way to write it: a block that is read and does not come out again as
-// it was would give a tree a second root. What is refused is no such node to the reader of all
-// DAG-CBOR either.
+// A node has one encoding: if a block were read and then written in another way, its tree would
+// have a second root. The reader of general DAG-CBOR finds no node in a refused block either.
 TEST(MstNode, reads_what_is_written_and_nothing_else) {
   const auto is_node = [](ByteView block) {
     atproto::Document document;

@@ -1,4 +1,5 @@
-// Trees of every subset of a few keys: those that lie in CARs, and own ones.
+// Trees of every subset of a few keys: trees of CARs of the test data, and trees that the test
+// builds.
 
 #include <array>
 #include <bit>

@@ -96,7 +96,7 @@ TEST_F(ResolverTest, an_account_has_a_share_of_new_account_numbers) {
   EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE did = 'did:plc:x3'"), "0");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE did IN ('did:plc:x2', 'did:plc:x4')"),
             "2");
-  // What is known uses no share.
+  // Known accounts use no share.
   auto again =
       batch_of(made_write("did:plc:a", kFollow, "3l2s5xxv2ze2h", 6, made_follow("did:plc:b")));
   EXPECT_TRUE(resolve(again).empty());
@@ -223,7 +223,7 @@ TEST_F(ResolverTest, a_text_that_differs_under_its_number_is_a_conflict) {
   EXPECT_EQ(conflicts[2].index, 3U);
   EXPECT_THAT(conflicts[0].reason, HasSubstr("'mine'"));
   EXPECT_THAT(conflicts[0].reason, HasSubstr("'theirs'"));
-  // The neighbours are untouched, and no stub stands under the wrong text.
+  // The other rows are unchanged, and no stub has the wrong key.
   EXPECT_EQ(value("SELECT string_agg(bsky.rkey_text(actor_id, 1, rkey), ',') FROM bsky.posts"),
             kKey);
   EXPECT_EQ(value("SELECT text FROM bsky.rkeys"), "theirs");
@@ -351,7 +351,7 @@ class ResolverCopyTest : public ResolverTest {
  protected:
   static constexpr int kMany = 100;
 
-  /// Likes of posts of `from` and those after it.
+  /// `kMany` likes of posts of different accounts, whose numbers begin with `from`.
   static std::vector<ResolvedEvent> likes(int from) {
     std::vector<ResolvedEvent> batch;
     for (int i = from; i < from + kMany; ++i) {
@@ -378,7 +378,7 @@ TEST_F(ResolverCopyTest, what_is_there_already_stays_as_it_is) {
   EXPECT_EQ(value("SELECT max(id) = count(*) FROM bsky.actors"), "t");
 }
 
-/// A process that had read all accounts: those of another come as a surprise.
+/// A process that has read all accounts does not expect accounts of another process.
 TEST_F(ResolverCopyTest, accounts_that_another_process_inserted_are_found) {
   for (const std::size_t count : {5U, 200U}) {
     SCOPED_TRACE(count);
@@ -396,12 +396,12 @@ TEST_F(ResolverCopyTest, accounts_that_another_process_inserted_are_found) {
     EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE did LIKE 'did:plc:" +
                     std::to_string(count) + "x%'"),
               std::to_string(count));
-    // A COPY in vain is dear: the next looks first.
+    // A failed COPY is expensive, so the next batch looks up its accounts first.
     EXPECT_EQ(ids_.actors.holds_all(), count < 50);
   }
 }
 
-/// All posts seemed to be known: one of another process comes as a surprise.
+/// A process that seems to know all posts does not expect a post of another process.
 TEST_F(ResolverCopyTest, a_post_that_seemed_not_to_be_there_stays_as_it_is) {
   auto some = likes(0);
   ASSERT_TRUE(resolve(some).empty());
@@ -456,7 +456,7 @@ TEST_F(ResolverCopyTest, numbers_that_were_not_used_are_kept) {
   EXPECT_THAT(numbers.take(session(), 7), testing::UnorderedElementsAre(1, 2, 3, 4, 5, 6, 7));
 }
 
-/// As after a restore of the rows alone: the sequence gives numbers that accounts have.
+/// The sequence returns numbers that accounts have, as after a restore of the rows alone.
 class ResolverBehindTest : public ResolverTest {
  protected:
   void SetUp() override {
@@ -580,7 +580,7 @@ TEST(ActorNumberAlarmTest, warns_once_at_a_half_and_once_at_four_fifths) {
     if (alarm.look_at(used)) warned.push_back(used);
   }
   EXPECT_EQ(warned, (std::vector{0.5, 0.8}));
-  // One that begins late says the most urgent thing alone.
+  // An alarm that begins late gives only the most urgent warning.
   ActorNumberAlarm late;
   EXPECT_TRUE(late.look_at(0.95));
   EXPECT_FALSE(late.look_at(0.95));

@@ -40,14 +40,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A clock that fails once, when it is told to: as any step of a decoder might.
+/// A clock that fails once, as any step of a decoder might.
 class FailingClock final : public Clock {
  public:
   Timestamp now() const override {
     if (fails_.exchange(false)) fail_();
     return clock_.now();
   }
-  /// At the next look. Before anybody looks.
+  /// The next call of `now` fails. Call it before the threads use the clock.
   void fail_with(std::function<void()> fail) {
     fail_ = std::move(fail);
     fails_ = true;

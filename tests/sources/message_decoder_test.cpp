@@ -34,7 +34,7 @@ using testing::IsEmpty;
 constexpr const char* kDid = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa";
 constexpr const char* kCid = "bafyreid42et2grtcpbhhlz4g2pdhoclnvblfkjr6bw5ztqa3qeq6nmqzmm";
 
-/// A decoder whose events are kept, and durable once the test says so.
+/// A decoder whose events are kept. The test decides when they are durable.
 class MessageDecoderTest : public testing::Test {
  protected:
   void begin(std::unique_ptr<ingest::MessageReader> reader) {
@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
         R"({"did":"did:plc:aaaaaaaaaaaaaaaaaaaaaaaa","time_us":77,"kind":"sync",)"
         R"("sync":{"rev":"3l2s5xxv2ze2c"}})"));
 
-/// What stands in place of the record of a create.
+/// A create without a record, and its result.
 struct NoRecord {
   const char* name;
   const char* fields;
@@ -260,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 #undef SKUA_CID
 
-/// What a Tap says of an account, and what follows.
+/// A Tap's message about an account, and the expected event.
 struct Said {
   const char* name;
   const char* fields;
@@ -326,7 +326,7 @@ TEST_F(MessageDecoderTest, a_revision_of_the_future_is_dropped_and_counted) {
   begin(std::make_unique<TapReader>());
   const auto future = atproto::Tid::from_time(clock_.now() + 1h, 0).to_string();
   push(tap(true, future, R"("action":"delete")"), 1, kDid);
-  // It waits for one that shows that our clock is right.
+  // The decoder waits for a message that shows that our clock is right.
   push(tap(true, "3l2s5xxv2ze2c", R"("action":"delete")"), 2, "did:plc:other");
   end();
   ASSERT_EQ(events_.size(), 1U);
@@ -379,7 +379,7 @@ TEST_F(MessageDecoderTest, a_jetstreams_word_of_an_account_counts_as_a_relays) {
   for (const std::string said :
        {R"("active":false,"status":"deleted")", R"("active":false,"status":"deactivated")",
         R"("active":false,"status":"takendown")", R"("active":true)",
-        // What is active is not deleted, whatever is said beside it.
+        // An active account is not deleted, whatever its `status` is.
         R"("active":true,"status":"deleted")"}) {
     push(R"({"did":")" + std::string(kDid) +
              R"(","time_us":1000,"kind":"account","account":{"did":")" + kDid +

@@ -92,7 +92,7 @@ TEST_F(FilterTableTest, sql_changes_it_as_well_and_once_a_transaction) {
   const std::int64_t first = state().version;
   session().run("INSERT INTO skua.filter VALUES ('collection', 'app.bsky.feed.post')");
   EXPECT_EQ(state().version, first + 1);
-  // All of it passes in between, and nobody sees that.
+  // Within the transaction everything passes the filter, but no other session sees that.
   session().run(
       "BEGIN; DELETE FROM skua.filter; "
       "INSERT INTO skua.filter VALUES ('collection', 'app.bsky.feed.post'), ('did', 'did:plc:a'); "

@@ -99,12 +99,12 @@ RepositoryProgress birth(const std::string& did, std::uint64_t rev, std::int32_t
 }
 
 TEST_F(RepositoryTableTest, one_that_was_empty_before_its_first_message_is_complete) {
-  // Of bob an #account message came first.
+  // The first message of bob was an #account message.
   save({{{kBob, std::nullopt, true}, 0}});
   save({birth(kAlice, 5), birth(kBob, 5), progress(kCarol, 5)});
   for (const std::string& did : {kAlice, kBob}) EXPECT_EQ(column(did, "state"), "complete") << did;
   EXPECT_EQ(column(kCarol, "state"), "partial");
-  // What is missed from then on is brought in, in the same save or later.
+  // A break after that, in the same save or later, makes the repository desynchronized.
   save({birth("did:plc:dave", 7, 1), progress(kAlice, 8, 1), progress(kCarol, 8, 1)});
   for (const std::string& did : {std::string("did:plc:dave"), kAlice}) {
     EXPECT_EQ(column(did, "state"), "desynchronized") << did;
@@ -156,7 +156,7 @@ TEST_F(RepositoryTableTest, breaks_are_summed_and_the_last_ones_time_is_kept) {
   EXPECT_EQ(column(kBob, "breaks || coalesce(broke_at::text, ' never')"), "0 never");
 }
 
-/// What a break makes of a repository of each state.
+/// The effect of a break on a repository in each state.
 struct Broken {
   const char* name;
   const char* state;  // null: no row
@@ -306,7 +306,7 @@ TEST_F(RepositoryTableTest, a_failed_resync_waits_longer_each_time) {
   }
   EXPECT_EQ(column(kAlice, "attempts || ' ' || error || ' ' || state"),
             "3 no answer desynchronized");
-  // Who asks does not want to wait for that.
+  // A requested resync does not wait for this delay.
   resync_failed(session(), kAlice, "no answer", clock_.now());
   EXPECT_EQ(take(), Dids{});
   ask_for_resync(session(), kAlice, clock_.now());
@@ -368,7 +368,7 @@ TEST_F(RepositoryTableTest, a_resync_older_than_a_break_leaves_a_gap) {
             "desynchronized 0 14");
   EXPECT_EQ(load(kAlice).head, head(15));
   EXPECT_EQ(take(), Dids{kAlice});
-  // What came without a gap after the anchor needs no resync.
+  // Messages without a gap after the anchor need no resync.
   EXPECT_TRUE(resync_done(session(), kAlice, head(14), clock_.now()));
   EXPECT_EQ(column(kAlice, "state"), "complete");
 }

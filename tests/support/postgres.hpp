@@ -98,8 +98,8 @@ class TemplateDatabase : public testing::Environment {
 inline TemplateDatabase& template_database = static_cast<TemplateDatabase&>(
     *testing::AddGlobalTestEnvironment(new TemplateDatabase));  // NOLINT
 
-/// A database of its own, dropped at the end with whoever is still connected. Made on first use, so
-/// that a fixture may have one as a member and still be skipped.
+/// A database of its own. The destructor drops it and closes its connections. It is created on
+/// first use, so that a fixture may have one as a member and still be skipped.
 class Database {
  public:
   enum class Content { migrated, empty };

@@ -61,11 +61,11 @@ TEST(RequestBudget, a_new_rate_counts_from_its_moment_on) {
   EXPECT_FALSE(budget.take(now)) << "its burst is that of the new rate";
 }
 
-/// A server that answers each request after the same time, a clock, and a client that always has
-/// more to ask.
+/// A clock, a server that answers each request after the same time, and a client that always has
+/// another request.
 class RequestsPerSecond : public ::testing::Test {
  protected:
-  /// Asks for so long. How many requests started.
+  /// Sends requests for a time. Returns the number of started requests.
   std::size_t ask_for(std::chrono::milliseconds time) {
     std::size_t started = 0;
     for (const auto end = now_ + time; now_ < end; now_ += 1ms) {
@@ -85,7 +85,7 @@ class RequestsPerSecond : public ::testing::Test {
     return started;
   }
 
-  /// Ends what is under way, without asking anew.
+  /// Ends all active requests, and starts no new ones.
   void finish_all() {
     for (const auto& [end, started_at] : under_way_) {
       auto outcome = answer_;
@@ -264,7 +264,8 @@ TEST_F(RequestsPerSecond, its_bounds_agree) {
   EXPECT_EQ(rate_->at_once(), 1U);
 }
 
-/// A directory that allows so many requests in each window, states so, and refuses more.
+/// A directory that permits a number of requests in each window, states its limit, and refuses
+/// further requests.
 class WindowedDirectory {
  public:
   WindowedDirectory(std::int64_t limit, std::chrono::seconds window)
@@ -376,10 +377,11 @@ RequestOutcome limited_host(std::chrono::seconds wait) {
   return limited;
 }
 
-/// A host and a clock: whoever downloads from it waits as he is told.
+/// A host and a clock. Downloads wait as the limit requires.
 class RequestsAtOnce : public ::testing::Test {
  protected:
-  /// Starts what may start and lets all of it end in the same way, 100 ms later. How many.
+  /// Starts all requests that the limit permits, and ends them in the same way 100 ms later.
+  /// Returns their number.
   std::size_t round(const RequestOutcome& ending) {
     const auto count = limit_.free(now_);
     for (std::size_t i = 0; i < count; ++i) limit_.started(now_);
@@ -393,7 +395,7 @@ class RequestsAtOnce : public ::testing::Test {
     limit_.finished(ending, now_);
   }
 
-  /// Goes on to the moment when something may start. How long that was.
+  /// Advances the clock to the time when a request may start. Returns the duration.
   std::chrono::milliseconds sit_out() {
     const auto next = limit_.next_start(now_);
     if (!next) return 0ms;
@@ -429,7 +431,7 @@ TEST_F(RequestsAtOnce, grows_by_one_for_as_many_answers_as_it_is_itself_after_tr
 }
 
 TEST_F(RequestsAtOnce, grows_when_the_request_begins_long_after_its_place_was_taken) {
-  // Documents are looked up in between; how long that takes is not the host's doing.
+  // Documents are looked up in between. The host does not cause the duration of this.
   for (int i = 0; i < 30; ++i) {
     const auto started_at = now_;
     const auto count = limit_.free(now_);

@@ -71,7 +71,7 @@ TEST(HttpClient, refuses_a_name_that_leads_to_loopback) {
 }
 
 TEST(HttpClient, connects_to_the_address_that_was_checked) {
-  // A name that turns to loopback once it was judged: nobody asks a second time.
+  // The name could lead to loopback after the check, so the client must not look it up again.
   std::atomic<int> lookups{0};
   auto options = private_allowed();
   options.lookup = [&](const std::string&) -> Result<std::vector<std::string>> {

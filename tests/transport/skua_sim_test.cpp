@@ -160,8 +160,8 @@ TEST_F(SkuaSim, answers_a_future_cursor_as_a_pds_does) {
 TEST_F(SkuaSim, cuts_and_stalls_once_each) {
   auto& sim = run({"--cut-at", "5", "--cut-at", "seq:112", "--stall-at", "15"});
   RecordingSink sink;
-  // A frame more is one further, except that number 7 has no seq: what was received says the
-  // cursor.
+  // The number of received frames gives the cursor: each frame has the next seq, except that frame
+  // 7 has none.
   const auto position = [&]() -> std::optional<std::int64_t> {
     const auto count = static_cast<std::int64_t>(sink.frame_count());
     if (count == 0) return std::nullopt;

@@ -71,8 +71,8 @@ TEST(StreamSend, comes_in_order_while_messages_come_too) {
   EXPECT_EQ(client.statistics().sends_refused, 0U);
 }
 
-/// What is queued when `stop` is called still goes out, from several threads, and each thread's in
-/// its order.
+/// Messages of several threads that are queued when `stop` is called are still sent, those of each
+/// thread in their order.
 TEST(StreamSend, from_several_threads_is_all_there_after_a_stop) {
   constexpr int kThreads = 4;
   constexpr int kEach = 2000;

@@ -119,8 +119,8 @@ TEST(KnownRepositories, one_put_again_is_not_remembered_twice) {
   EXPECT_EQ(known.find(did(1))->state().head, link(9));
 }
 
-/// Against a map that forgets nothing: what is known is right, and of the last half of the capacity
-/// nothing is forgotten.
+/// Compares the object with a map that forgets nothing. All known states are right, and the latest
+/// states, up to half of the capacity, are known.
 class KnownRepositoriesUse : public testing::TestWithParam<unsigned> {};
 
 TEST_P(KnownRepositoriesUse, is_never_wrong) {

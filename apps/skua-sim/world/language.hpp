@@ -49,7 +49,7 @@ class Language {
   /// The weight of the language in the network.
   double share() const { return share_; }
   std::size_t topics() const { return topics_.size(); }
-  /// What is between two words or sentences: a space, or nothing.
+  /// The text between two words or sentences: a space, or nothing.
   std::string_view space() const { return space_; }
   /// A topic as a hashtag without `#`.
   const std::string& hashtag(std::size_t topic) const { return topics_[topic].hashtag; }
@@ -62,7 +62,7 @@ class Language {
     std::string hashtag;
   };
 
-  /// Reads what is before the first section that is not [topic]; returns the rest.
+  /// Reads the text before the first section that is not [topic]; returns the rest.
   std::string_view read_head(std::string_view text);
   void add_topic(std::string_view line);
 

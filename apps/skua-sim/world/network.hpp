@@ -35,9 +35,10 @@ struct NetworkSettings {
   /// Keeps the blocks of records: required for getRepo and the dump. Otherwise a capture of any
   /// length fits in memory.
   bool keep_records = true;
-  /// The frequency of events that are rare on the real network, so that tests see them: account
-  /// events, moves, key rotations, handle contests, records that violate their lexicon, odd rkeys,
-  /// many ops in one commit, one key twice in one commit. 1: for the stress suite; 0: none.
+  /// The frequency of events that are rare on the real network, so that tests see them. 1: for the
+  /// stress suite; 0: none. These events are account events, moves, key rotations, handle contests,
+  /// records that violate their lexicon, odd rkeys, many ops in one commit, and one key twice in
+  /// one commit.
   double oddities = 1;
   /// No commit names a path twice: sync 1.1 forbids it, but older hosts do it.
   bool one_op_a_path = false;

@@ -53,8 +53,8 @@ class Population {
 
   // Each of these is one operation in the directory.
 
-  /// The handle leads to the account from now on, whoever had it before; its old handle leads
-  /// nowhere.
+  /// From now on the handle leads to the account, also if another account had it before. The
+  /// account's old handle leads nowhere.
   void change_handle(Account& account, const std::string& handle, Timestamp now);
   void rotate_key(Account& account, Timestamp now);
   /// A new key for its labels; the first one turns the account into a labeler.

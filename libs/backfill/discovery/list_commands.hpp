@@ -14,11 +14,11 @@ namespace skua::backfill {
 // throw store::SqlError.
 
 /// Queues lists again, due now, from the page that was not read; returns their number. Without
-/// states: those that wait after a failure, and those that have failed permanently.
+/// states: lists that wait after a failure, and lists that have failed permanently.
 std::size_t retry_lists(store::Session& session, const JobFilter& filter, Timestamp now);
 
-/// Cancels lists; returns their number. Without states: those that are queued or running. The
-/// process that reads a page of one discards it. Repositories that were queued by earlier pages
+/// Cancels lists; returns their number. Without states: queued and running lists. A process that is
+/// reading a page of a cancelled list discards it. Repositories that were queued by earlier pages
 /// stay.
 std::size_t cancel_lists(store::Session& session, const JobFilter& filter, Timestamp now);
 

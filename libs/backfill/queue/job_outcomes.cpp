@@ -82,7 +82,7 @@ void JobOutcomes::purge_gone(store::Session& session) {
 
 void JobOutcomes::write(store::Session& session) {
   const Timestamp now = clock_.now();
-  // What is written is not written again when a later statement fails.
+  // A list is cleared after its statement, so that it is not written again when a later one fails.
   const auto write_all = [](auto& pending, auto&& into_table) {
     if (pending.empty()) return;
     into_table();

@@ -40,14 +40,14 @@ class JobOutcomes {
   std::vector<JobHost> moved_;
   std::vector<JobError> postponed_;
   std::vector<JobError> unavailable_;
-  /// Their accounts are gone. They become unavailable.
+  /// A job whose account is gone. It becomes unavailable.
   struct Gone {
     JobError job;
     bool is_tombstoned = false;
   };
   std::deque<Gone> gone_;
   std::vector<JobError> failed_;
-  /// Those that are not tried again.
+  /// Failed jobs that are not tried again.
   std::vector<JobError> failed_finally_;
 };
 

@@ -17,7 +17,7 @@ struct LeasedJob {
   Job job;
   /// When a slot of its host was taken for it (HostLimits::started).
   Timestamp started_at;
-  /// Who named its host.
+  /// Whether the network or the operator named its host.
   transport::HostOrigin host_origin = transport::HostOrigin::network;
   /// The revision of the stored head. An older CAR may contain records that were deleted since.
   std::optional<atproto::Tid> known;

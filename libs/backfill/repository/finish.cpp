@@ -28,9 +28,10 @@ using writer::StoredRow;
 using writer::TableWriter;
 using Repositories = std::vector<const WrittenRepository*>;
 
-/// Rows that are looked at, and removed, at a time.
+/// The number of rows that one statement reads or removes.
 constexpr std::size_t kPage = 5'000;
-/// How long a large repository may take from its floor to its end before a resync is due.
+/// A resync of a large repository is due if it is not finished this long after its floor was
+/// raised.
 constexpr std::chrono::minutes kPatience{30};
 
 std::int64_t int8_of(atproto::Tid rev) {
@@ -46,7 +47,7 @@ void lock_accounts(store::Session& session, const Repositories& repositories) {
   store::lock_xact(session, std::move(locks));
 }
 
-/// Takes those whose floor is above their CAR out, into `stale`.
+/// Moves repositories whose floor is above their CAR to `stale`.
 void drop_stale(store::Session& session, Repositories& repositories, Finished& finished) {
   Array ids(Array::Type::int4);
   for (const WrittenRepository* repository : repositories) ids.int4(repository->actor_id);
@@ -75,7 +76,8 @@ void raise_floors(store::Session& session, const Repositories& repositories) {
   session.execute(sql::finish_raise, params);
 }
 
-/// Ends the jobs; those that were taken away go out of `repositories`.
+/// Ends the jobs. Repositories whose job has another owner or was cancelled are removed from
+/// `repositories`.
 void end_jobs(store::Session& session, Repositories& repositories, const std::string& lease_owner,
               Timestamp now, Finished& finished) {
   std::vector<FinishedJob> jobs;
@@ -88,7 +90,7 @@ void end_jobs(store::Session& session, Repositories& repositories, const std::st
   });
 }
 
-/// What the answers of hosts say about the status of their accounts.
+/// Updates hosting statuses: a host that was asked provides repositories of active accounts only.
 void write_statuses(store::Session& session, const Repositories& repositories, Timestamp now,
                     writer::Effects& effects) {
   Array ids(Array::Type::int4);
@@ -114,7 +116,8 @@ void write_statuses(store::Session& session, const Repositories& repositories, T
   store::desynchronize(session, gaps, now + 2 * kClockDifference);
 }
 
-/// What is known of an account once all of it is there.
+/// Marks the repositories as complete, and updates the hosting statuses and handle claims of their
+/// accounts.
 void write_accounts(store::Session& session, const Repositories& repositories, Timestamp now,
                     writer::Effects& effects) {
   std::vector<store::WholeRepository> whole;
@@ -135,8 +138,8 @@ void write_accounts(store::Session& session, const Repositories& repositories, T
   if (!claims.empty()) writer::write_handle_claims(session, claims, now, effects);
 }
 
-/// Whether the CAR may hold a record of this path: it does, or it is a part of the repository that
-/// says nothing about it.
+/// Whether the CAR may contain a record of this path: it contains one, or it is a part of the
+/// repository that does not cover the path.
 bool may_hold(const repo::RepositoryListing& listing, std::string_view path) {
   std::size_t first = 0;
   std::size_t last = listing.size();
@@ -171,8 +174,8 @@ std::size_t remove_rows(store::Session& session, const TableWriter& table, atpro
   return table.remove(session, pointers, now, effects);
 }
 
-/// Goes through an account's rows of a table that are older than its CAR, and calls `remove` with
-/// those, page by page, that the CAR does not hold.
+/// Reads an account's rows that are older than its CAR, page by page, and calls `remove` with those
+/// of a page that the CAR does not contain.
 template <class F>
 void for_absent(store::Session& session, const TableWriter& table,
                 const WrittenRepository& repository, F&& remove) {
@@ -247,7 +250,8 @@ Finished finish_large(store::Session& session, const WrittenRepository& reposito
     transaction.commit();
   }
   crash_point("after_floor_commit");
-  // Nothing as old as the CAR comes to these tables any more: what is old and not in it stays so.
+  // The floor keeps events before the CAR's revision out of the tables, so no further row becomes
+  // older than the CAR.
   for_each_table([&](const TableWriter& table) {
     for_absent(session, table, repository, [&](const std::vector<StoredRow>& rows) {
       store::Transaction transaction(session);

@@ -16,7 +16,7 @@
 
 namespace skua::backfill {
 
-/// A repository whose records are all durable, as far as its CAR holds them.
+/// A repository of whose CAR all records are durable.
 struct WrittenRepository {
   std::string did;
   std::int32_t actor_id = 0;
@@ -37,37 +37,38 @@ struct WrittenRepository {
   const repo::RepositoryListing* listing = nullptr;
 };
 
-/// What became of the repositories of one call.
+/// The result of one call.
 struct Finished {
-  /// Rows that were stored and are not in the CAR.
+  /// The removed rows, which the CAR does not contain.
   std::size_t removed = 0;
-  /// Sorted. Of the others that are not stale the job was no longer the owner's: somebody else has
-  /// it, or it was cancelled.
+  /// The DIDs of the finished repositories, sorted. A repository that is neither here nor in
+  /// `stale` lost its job: another owner leased it, or it was cancelled.
   std::vector<std::string> done;
-  /// The floor is above the CAR: it says nothing about the account as it is now.
+  /// The floors of these accounts are above the revision of the CAR, so it does not describe their
+  /// present state.
   std::vector<std::string> stale;
 };
 
-/// Repositories with more records than these are finished alone: their rows are looked through
-/// outside the transactions that hold locks.
+/// A repository with more records is finished alone: its rows are searched outside the transactions
+/// that hold locks.
 inline constexpr std::size_t kLargeRepository = 20'000;
 
 /// How much the clock of the relay, which gives the times of status messages, may differ from that
 /// of the server.
 inline constexpr std::chrono::minutes kClockDifference{5};
 
-/// Ends repositories after their last record was written. Rows of older revisions that the CAR does
-/// not hold are removed; the floor (`bsky.actors.floor_rev`) is raised to the CAR's revision, so
-/// that no event from before it changes anything any more; `skua.repositories` says complete; the
-/// job is done. Of small repositories all that is one transaction for all of them, with the locks
-/// of the accounts. A large one comes alone: its floor is raised first, in a transaction of its
-/// own, then its rows are compared and removed, then the rest. In between it is marked as
-/// desynchronized, so that a job that never comes to its end leaves a resync due.
+/// Ends repositories after their last record was written. It removes rows of older revisions that
+/// the CAR does not contain. It raises the floor (`bsky.actors.floor_rev`) to the CAR's revision,
+/// so that no earlier event changes anything any more. It marks the repository as complete and the
+/// job as done. Small repositories share one transaction with the locks of all their accounts. A
+/// large one is passed alone: the first transaction raises its floor, further ones compare and
+/// remove rows, and the last one does the rest. Meanwhile it is marked as desynchronized, so that
+/// an interrupted job leaves a resync due.
 ///
-/// A host gives out the repositories of active accounts only. If it was asked, and the stored
-/// status of the account is `deleted` or `deactivated` and older than the request by
-/// `kClockDifference`, the account becomes active. If the status is a newer `deleted`, the
-/// repository is desynchronized, so that the host is asked again.
+/// A host provides the repositories of active accounts only. If it was asked, and the stored status
+/// of the account is `deleted` or `deactivated` and older than the request by `kClockDifference`,
+/// the account becomes active. If the status is a newer `deleted`, the repository is
+/// desynchronized, so that the host is asked again.
 ///
 /// Throws store::SqlError; may then be called again.
 Finished finish_repositories(store::Session& session,

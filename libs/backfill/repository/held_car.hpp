@@ -11,9 +11,8 @@
 
 namespace skua::backfill {
 
-/// Counts the bytes of a CAR for as long as somebody has it, from the first that comes on: in
-/// memory, or beyond `spool_above` on the disk. One thread at a time. `memory` and `disk` outlive
-/// it.
+/// Counts the bytes of a CAR from the first received one until this object is destroyed: as memory,
+/// or beyond `spool_above` as disk space. One thread at a time. `memory` and `disk` outlive it.
 class HeldCar {
  public:
   HeldCar(Count& memory, SpoolBudget& disk, std::string site, std::size_t spool_above)
@@ -25,7 +24,7 @@ class HeldCar {
   HeldCar(const HeldCar&) = delete;
   HeldCar& operator=(const HeldCar&) = delete;
 
-  /// More comes. False: there is no room for it.
+  /// Counts further bytes. False: there is no room for them.
   bool add(std::size_t bytes) {
     const std::size_t all = in_memory_ + on_disk_ + bytes;
     if (all <= spool_above_) {
@@ -38,7 +37,8 @@ class HeldCar {
     return true;
   }
 
-  /// It is all here, and about to be read: from now on it counts as memory, wherever it is.
+  /// The CAR is complete and is read next. From now on it counts as memory, also if it is in a
+  /// file.
   void keep(std::shared_ptr<const void> bytes, std::size_t size) {
     bytes_ = std::move(bytes);
     hold_in_memory(size);

@@ -12,7 +12,7 @@
 namespace skua::backfill {
 namespace {
 
-/// Between two looks for expired leases, due resyncs and the like.
+/// The time between two checks for expired leases, due resyncs and due jobs.
 constexpr std::chrono::milliseconds kTick{100};
 
 }  // namespace

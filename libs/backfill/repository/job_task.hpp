@@ -21,7 +21,7 @@ class JobTask {
     /// Called once, on the thread where the job ended, after its variables are destroyed. Must not
     /// throw.
     std::function<void(JobEnd)> on_end = {};
-    /// Called instead after an exception: memory ran out, or the like.
+    /// Called instead after an exception, such as std::bad_alloc.
     std::function<void(const std::string& what)> on_defect = {};
   };
 
@@ -32,16 +32,16 @@ class JobTask {
   JobTask(JobTask&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   JobTask& operator=(JobTask&&) = delete;
 
-  /// Runs it until it waits for the first time.
+  /// Runs the job until it waits for the first time.
   void start(Callbacks callbacks) &&;
 
  private:
   Handle handle_;
 };
 
-/// For the compiler.
+/// The promise, which the compiler uses by its name.
 struct JobTask::promise_type {
-  /// Destroys the coroutine, then says how it ended.
+  /// Destroys the coroutine, then calls `on_end` or `on_defect`.
   struct End {
     bool await_ready() const noexcept { return false; }
     void await_suspend(Handle handle) const noexcept {

@@ -36,13 +36,13 @@ class ReaderThreads {
   /// thread. After `stop` it does not continue.
   Entry enter() { return Entry(*this); }
 
-  /// For a wait on one of the threads.
+  /// Ends a wait on one of the threads at a stop.
   std::stop_token stop_token() const { return stop_.get_token(); }
   /// Coroutines that wait for a thread.
   std::size_t queued() const { return queue_.size(); }
 
-  /// Ends the threads as soon as their coroutines let them. Those that still wait are destroyed
-  /// with this object. Idempotent.
+  /// Ends each thread when its coroutine suspends or ends. Coroutines that still wait for a thread
+  /// are destroyed with this object. Idempotent.
   void stop();
 
  private:

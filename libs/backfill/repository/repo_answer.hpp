@@ -13,47 +13,47 @@
 
 namespace skua::backfill {
 
-/// The body claims to be a CAR; whether it is a whole and honest one is still to be seen.
+/// The body has the type of a CAR, but is not checked yet.
 struct CarAnswer {};
 
-/// The host does not give the repository out. Final: asking again helps only when somebody changes
-/// that.
+/// The host does not provide the repository. This is final: another request has the same result
+/// until the host or the account changes.
 struct RepoUnavailable {
   /// RepoNotFound, RepoTakendown, RepoSuspended or RepoDeactivated.
   std::string reason;
-  /// The reason and what it means, for people.
+  /// The reason and its meaning, for the log.
   std::string message;
 };
 
-/// What is said of a host that answered 429.
+/// The error of a job whose host answered 429.
 inline const std::string kLimitedText = "the host asked us to wait (429)";
 
-/// The host asks us to come back later: no failure of the repository's.
+/// The host asks us to wait. This is not a failure of the repository.
 struct HostLimited {
-  /// Nothing when the host does not say.
+  /// Nothing: the host states no time.
   std::optional<std::chrono::seconds> wait;
 };
 
-/// To be tried again.
+/// The request failed and is repeated.
 struct RequestFailed {
-  /// For people: what happened and, where they can do something, what.
+  /// Describes the failure for the log and, where possible, what the operator can do.
   std::string message;
-  /// When the host asks for it all the same.
+  /// The time that the host asks us to wait, if it states one.
   std::optional<std::chrono::seconds> wait;
 };
 
 using RepoAnswer = std::variant<CarAnswer, RepoUnavailable, HostLimited, RequestFailed>;
 
-/// What an answer of com.atproto.sync.getRepo means. Final are only 400 and 404 with one of the
-/// four names of errors. Pure; any thread.
+/// Classifies an answer of com.atproto.sync.getRepo. Only 400 and 404 with one of the four error
+/// names are final. Pure; any thread.
 RepoAnswer classify_repo_answer(const Result<transport::HttpAnswer>& answer, Timestamp now);
 
-/// What is wrong with an answer that is none of what was hoped for, for people: its status with the
-/// name and message of an XRPC error, or the error with what to do about it.
+/// Describes an unexpected answer for the log: its status with the name and message of an XRPC
+/// error, or the error with what to do about it.
 std::string failure_message(const Result<transport::HttpAnswer>& answer);
 
 /// The URL of com.atproto.sync.getRepo at `host`, an origin such as https://pds.example. `since`:
-/// only what changed after that revision.
+/// only the changes after that revision.
 std::string get_repo_url(std::string_view host, std::string_view did,
                          std::optional<atproto::Tid> since);
 

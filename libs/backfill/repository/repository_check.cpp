@@ -12,7 +12,7 @@ namespace {
 
 using Extent = repo::RepositoryListing::Extent;
 
-/// What is wrong with the commit; empty: nothing.
+/// Why the commit is refused; empty: it is right.
 std::string commit_failure(const FetchedRepository& fetched, const repo::Commit& commit,
                            Timestamp now) {
   if (commit.did != fetched.job.did) {

@@ -26,7 +26,7 @@ constexpr int kRows = 5'000;
 /// A table whose rows are records.
 struct RecordTable {
   std::string name;
-  /// What says the collection of a row.
+  /// An SQL expression for the collection of a row.
   std::string collection;
 };
 
@@ -92,7 +92,7 @@ std::size_t lower_some(Session& session, const Statement& statement, const Param
       transaction.commit();
       return rows;
     } catch (const store::ServerError& error) {
-      // Somebody else writes to the account for longer than one waits at a time.
+      // Another session writes to the account for longer than the lock timeout: try again.
       if (error.sqlstate() != store::kLockNotAvailable || !session.connected()) throw;
     }
   }
@@ -108,7 +108,8 @@ std::size_t lower_newest_revs(Session& session, const std::string& did) {
   const std::vector<RecordTable> tables = record_tables(session);
   Array revs(Array::Type::int8);
   revs.int8(newest_row(session, tables, actor.int4(0, 0)));
-  // Where the account stood, if rows claim to be newer than it is.
+  // If rows have a newer revision than the account, rows of the account's own revision are lowered
+  // too.
   for (const std::size_t column : {1U, 2U}) {
     if (!actor.is_null(0, column)) revs.int8(actor.int8(0, column));
   }

@@ -11,37 +11,37 @@
 
 namespace skua::backfill {
 
-// What a resync that somebody asked for does beside a job: makes sure that it may replace whatever
-// is stored, and says what it changed. All throw store::SqlError.
+// A requested resync may replace any stored row, and reports its changes. All functions throw
+// store::SqlError.
 
-/// Makes an account's rows of the newest revisions that are known of it one step older, so that a
-/// CAR of that very revision replaces those that differ from it and removes those it does not hold:
-/// otherwise an equal revision changes nothing. True rows lose nothing by it: no event lies between
-/// the two steps. Some thousand rows a transaction, with the account's locks; outside of one.
-/// Returns how many rows that were. An account that is not known has none.
+/// Lowers the newest revisions of an account's rows by one, so that a CAR of the same revision
+/// replaces rows that differ from it and removes rows that it does not contain: otherwise an equal
+/// revision changes nothing. Correct rows lose nothing, because no event lies between the two
+/// revisions. Each transaction updates some thousand rows with the account's locks, so call it
+/// outside of a transaction. Returns the number of updated rows; 0 for an unknown account.
 std::size_t lower_newest_revs(store::Session& session, const std::string& did);
 
-/// Requests a resync of accounts that may replace whatever is stored: `lower_newest_revs` of each,
-/// and a job for each, due now. `skua run` or `skua backfill` executes the jobs. Outside of a
-/// transaction.
+/// Requests a resync of accounts that may replace any stored row: calls `lower_newest_revs` and
+/// adds a job, due now, for each of them. `skua run` or `skua backfill` executes the jobs. Call it
+/// outside of a transaction.
 void request_resync(store::Session& session, std::span<const NewJob> jobs);
 
-/// What differs between two moments.
+/// The differences between the rows of an account at two times.
 struct RowsChanged {
   std::string did;
   std::int64_t stored = 0;
   std::int64_t added = 0;
   std::int64_t removed = 0;
-  /// Hold another record (by its CID) under the same key.
+  /// Rows with another record (by its CID) under the same key.
   std::int64_t replaced = 0;
 };
 
-/// Keeps which records are stored of the accounts, in a temporary table of this session, in place
-/// of what was kept before. Reads all their rows.
+/// Stores the keys and CIDs of the accounts' rows in a temporary table of this session, in place of
+/// its previous content. Reads all rows of the accounts.
 void remember_rows(store::Session& session, std::span<const std::string> dids);
 
-/// What is stored now beside what this session remembers, one item an account, sorted by DID. What
-/// other sources brought in between counts like everything else.
+/// Compares the stored rows with those that this session remembers. Returns one item for each
+/// account, sorted by DID. Changes by other sources count, too.
 std::vector<RowsChanged> rows_changed(store::Session& session, std::span<const std::string> dids);
 
 }  // namespace skua::backfill

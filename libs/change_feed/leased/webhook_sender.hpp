@@ -25,9 +25,9 @@ class WebhookSender {
  public:
   struct Options {
     std::string database_url;
-    /// For the answer to a request.
+    /// How long a receiver may take for its answer.
     std::chrono::milliseconds request_time{15'000};
-    /// Between looks for changes while there are none.
+    /// The time between two reads while there are no changes.
     std::chrono::milliseconds idle_pause{50};
     /// Waits after a receiver was not available: the first, doubled each time, and the longest.
     std::chrono::milliseconds first_wait{200};
@@ -44,7 +44,8 @@ class WebhookSender {
   WebhookSender& operator=(const WebhookSender&) = delete;
 
   void start() { thread_.start(); }
-  /// Aborts requests; their changes are sent again by whoever serves the webhook next. Idempotent.
+  /// Aborts requests. The next process that serves the webhook sends their changes again.
+  /// Idempotent.
   void stop();
 
  private:
@@ -59,8 +60,9 @@ class WebhookSender {
     feed::LeasedConsumer consumer;
     ChangeFilter filter;
     int requests = 0;
-    /// Since its last answer; the time of the next request then.
+    /// Failed requests since its last answer.
     int failures_in_a_row = 0;
+    /// After a failure: the time of the next request.
     std::chrono::steady_clock::time_point not_before;
   };
 

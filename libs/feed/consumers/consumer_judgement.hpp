@@ -9,7 +9,7 @@
 
 namespace skua::feed {
 
-/// From when on an observation of a consumer is a problem.
+/// The limits from which an observation of a consumer is a problem.
 struct ConsumerLimits {
   /// Failures in a row, and changes that wait while no process serves the consumer. A receiver that
   /// restarts for a minute stays below it, with the wait before the next request.
@@ -26,20 +26,21 @@ struct ConsumerJudgement {
     Works,
     /// A person should look at it; it may be intended, or pass.
     Notice,
-    /// It does not advance until somebody acts.
+    /// It does not advance until a person acts.
     Stuck,
     /// It has stopped for good.
     Stopped,
   };
 
   Level level = Level::Works;
-  /// For people: `running` if it processes changes, otherwise why it does not, such as `failing`.
+  /// A word for lists: `running` if it processes changes, otherwise the reason why it does not,
+  /// such as `failing`.
   std::string state = {};
   /// Null: it works.
   const Problem* problem = nullptr;
-  /// What was observed, and what the operator does. Empty: nothing. The reason may quote a
-  /// receiver.
+  /// The observation. It may quote a receiver. Empty: there is none.
   std::string reason = {};
+  /// What the operator should do; empty: nothing.
   std::string cure = {};
 };
 

@@ -19,7 +19,7 @@ std::string add_again(const Consumer& consumer) {
       consumer.name, first);
 }
 
-/// Who must correct what.
+/// Tells the operator how to correct the receiver.
 std::string receiver_cure(const Consumer& consumer, FailureCause cause) {
   const std::string& url = consumer.url;
   switch (cause) {
@@ -58,7 +58,7 @@ std::string receiver_cure(const Consumer& consumer, FailureCause cause) {
   return fmt::format("Look at the log of the receiver of {}: it refuses changes.", url);
 }
 
-/// What happens after the same change has failed too often.
+/// Tells what the consumer does after the same change has failed too often.
 std::string policy_text(const Consumer& consumer) {
   const std::string& policy = consumer.policy;
   if (policy == "skip") return "is left out as a dead letter";

@@ -18,12 +18,12 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// What is sent at a time: `Limits::write_time` is for this.
+/// The most bytes of one write. `Limits::write_time` limits each write.
 constexpr std::size_t kBatchBytes = 64 * 1024;
 /// How long the rest of a request is read after the answer to it, so that the client gets the
 /// answer and not a reset.
 constexpr std::chrono::milliseconds kLinger{1'000};
-/// Between cancels of the read of a request that takes too long.
+/// The time between two attempts to cancel a read that takes too long.
 constexpr std::chrono::milliseconds kCancelAgain{100};
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace skua::http_server {
 
-/// Runs functions on the server's thread. Those who hold it may outlive the server: then nothing
-/// runs. Any thread.
+/// Runs functions on the server's thread. It may outlive the server: then `post` does nothing. Any
+/// thread.
 class Posting {
  public:
   explicit Posting(boost::asio::io_context& io) : io_(&io) {}

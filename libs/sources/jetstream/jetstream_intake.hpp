@@ -20,9 +20,9 @@ namespace skua::sources {
 
 /// Takes the messages of a Jetstream into the pipeline. After a lost connection it continues at its
 /// last position. The cursor of v1 is a time: v1 continues some seconds earlier, because several
-/// events may have the same time or arrive in another order; repeated events change nothing. The
-/// server is asked for what the filter passes, as far as the server supports that, and asked again
-/// when the filter changes. See Intake for the threads.
+/// events may have the same time or arrive in another order; repeated events change nothing. It
+/// asks the server for the content that the filter passes, as far as the server supports that, and
+/// asks again when the filter changes. See Intake for the threads.
 class JetstreamIntake final : public Intake {
  public:
   JetstreamIntake(IntakeServices services, transport::Endpoint endpoint,
@@ -37,22 +37,22 @@ class JetstreamIntake final : public Intake {
   void on_disconnected(const transport::Disconnection& end) override;
 
  protected:
-  /// Of a narrow filter nothing may come for hours.
+  /// With a narrow filter no message may come for hours.
   bool may_be_silent() const override;
 
  private:
-  /// What a server is asked for now: the filter's lists, but for those that are too long for it.
+  /// The lists of the filter for the server, without those that are too long for it.
   store::FilterContent wanted() const;
-  /// Path and query of the next connection, with what is wanted now.
+  /// The path and query of the next connection, with the present lists of the filter.
   std::string target();
-  /// The same of v1 and v2.
+  /// The query of v1, and of v2.
   std::string query_v1(const store::FilterContent& asked) const;
   std::string query_v2(const store::FilterContent& asked) const;
-  /// What is asked for as a v1 server takes it after the connection stands.
+  /// The lists of the filter as a message to a v1 server, which takes it on an open connection.
   std::string options_update() const;
-  /// The connection is of no use any more if it asked for something else. Any thread.
+  /// Reconnects if the connection asked for other lists. Any thread.
   void ask_anew();
-  /// Makes JSON of a binary message, which may be compressed.
+  /// Converts a binary message, which may be compressed, to JSON.
   ErrorCode make_plain(Bytes& bytes);
   void take_error(std::string_view text);
   void take_info(std::string_view text);
@@ -62,14 +62,14 @@ class JetstreamIntake final : public Intake {
   const std::shared_ptr<const transport::ZstdDictionary> dictionary_;
   /// Null: everything is asked for.
   filter::CurrentFilter* const filter_;
-  /// What this connection, or the next, asks for.
+  /// The lists that this connection, or the next, asks for.
   Guarded<store::FilterContent> asked_;
   transport::ZstdMessages inflate_;
   transport::StreamClient* client_ = nullptr;
-  /// The message at hand was not taken and is decompressed already: it is offered again.
+  /// The current message was decompressed but not taken, and is offered again.
   bool is_plain_ = false;
-  /// This connection has sent a message that can be read: one with another dictionary is an
-  /// exception.
+  /// This connection has sent a readable message. Then another dictionary is a defect of one
+  /// message, and does not end the connection.
   bool is_readable_ = false;
 };
 

@@ -16,9 +16,9 @@
 namespace skua::sources {
 namespace {
 
-/// Labelers that one stream speaks for, of which the keys are remembered.
+/// The number of labelers of one stream whose keys are kept.
 constexpr std::size_t kLabelers = 1'000;
-/// After this long a key is asked for again.
+/// An older key is requested again.
 constexpr std::chrono::hours kLabelKeyFreshFor{24};
 
 using Freshness = accounts::AccountSource::Freshness;
@@ -30,8 +30,8 @@ const char* message_of(verify::errc reason) {
              : "the label's signature is not one of its src's #atproto_label key";
 }
 
-/// Folds labels of one frame on one subject and value to the newest, the later one where the times
-/// are equal. They share their seq, so the writer's guard cannot order them: this does.
+/// Keeps only the newest label of a frame for each subject and value; of equal times the later one.
+/// All labels of a frame have the same seq, so the writer's guard cannot order them.
 void fold_labels(std::vector<event::UnresolvedEvent>& events) {
   using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view,
                          std::string_view>;
@@ -68,7 +68,7 @@ LabelDecoder::LabelDecoder(ingest::DispatchServices services, accounts::AccountS
       accounts_(accounts),
       limits_(std::move(limits)),
       pace_(limits_ ? std::optional<LabelPace>(limits_->per_second) : std::nullopt),
-      // What may be in flight at all bounds the queue.
+      // The limits of the in-flight list bound the queue.
       queue_(std::numeric_limits<std::size_t>::max()),
       keys_(kLabelers),
       thread_([this] { ingest::guard_thread(services_, [this] { run(); }); }) {}
@@ -206,7 +206,7 @@ bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
   }
   fold_labels(events);
   ingest::note_time(services_.intake, newest, services_.clock.now());
-  // What is stored of records is narrowed by the filter, labels are not.
+  // The filter applies to records, not to labels.
   ingest::dispatch(services_, nullptr, message.ticket, events, newest);
   return true;
 }
@@ -245,7 +245,8 @@ LabelDecoder::Verdict LabelDecoder::check(const event::LabelEntry& entry, verify
   if (is_signed_by(known->key, forms, entry.label.sig)) return good();
   reason = verify::errc::wrong_signature;
   if (entry.label.sig.empty()) return Verdict::Dropped;
-  // Keys change, and nobody may have told; or we are behind, and the key of that time is meant.
+  // The key may have changed without a message. Or this process lags, and the label has a former
+  // key.
   known = key_of(src, Freshness::Recent);
   if (!known) return Verdict::Abandoned;
   if (is_signed_by(known->key, forms, entry.label.sig)) return good();

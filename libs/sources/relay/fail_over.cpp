@@ -9,13 +9,13 @@ FailOver::FailOver(const Options& options, std::size_t relays, TimePoint now)
     : options_(options), others_(relays), reached_at_(now), heard_at_(now) {}
 
 void FailOver::connection(bool stands, TimePoint now) {
-  // Of a connection that has just ended it is known that it stood until now.
+  // A connection that has just ended was open until now.
   if (stands || connected_) reached_at_ = now;
   connected_ = stands;
 }
 
 std::optional<FailOver::TimePoint> FailOver::trouble_since(TimePoint now) const {
-  // Half of what it takes to be gone: the others are asked before it is.
+  // Trouble begins at half of the limit, so that the other relays are probed before the switch.
   if (!connected_ && now - reached_at_ >= options_.gone_after / 2) return reached_at_;
   if (now - heard_at_ >= options_.silent_after / 2) return heard_at_;
   return std::nullopt;
@@ -34,7 +34,8 @@ bool FailOver::wants_probe(std::size_t relay, TimePoint now) const {
   if (relay == active_ || other.is_asked) return false;
   if (!other.asked_at) return true;
   const auto trouble = trouble_since(now);
-  // Who went well since the trouble began is asked again, too: it must be well when it is needed.
+  // A relay whose probe succeeded since the trouble began is probed again, too: it must work at the
+  // time of the switch.
   const Duration interval = trouble ? std::min(options_.urgent_interval, options_.probe_interval)
                                     : options_.probe_interval;
   return now - *other.asked_at >= interval;
@@ -65,8 +66,9 @@ std::optional<std::size_t> FailOver::decide(TimePoint now) const {
     for (std::size_t i = 0; i < others_.size(); ++i) {
       const Other& other = others_[i];
       if (i == active_) continue;
-      // In a network where little happens both are silent, and say the next thing one after the
-      // other: who speaks must do so twice while the active one says nothing.
+      // In a network with few events, all relays may be silent and then send the next event one
+      // after the other. Therefore another relay must send two frames while the active one sends
+      // none.
       const auto& well = unreachable ? other.well_at : other.well_before;
       if (well && *well >= since) return i;
     }
@@ -74,7 +76,7 @@ std::optional<std::size_t> FailOver::decide(TimePoint now) const {
   }
   for (std::size_t i = 0; i < active_; ++i) {
     const Other& other = others_[i];
-    // A probe that takes long may be one that fails.
+    // A probe that takes long may be about to fail, so the last success must be recent.
     if (other.well_since && now - *other.well_since >= options_.back_after &&
         now - *other.well_at < 2 * options_.probe_interval) {
       return i;
@@ -84,7 +86,7 @@ std::optional<std::size_t> FailOver::decide(TimePoint now) const {
 }
 
 void FailOver::switched(std::size_t relay, TimePoint now) {
-  // What was known of the one that was left is not what a probe says.
+  // The former relay needs new probes: no probe has reported its present state.
   others_[active_] = Other{};
   others_[active_].asked_at = now;
   others_[relay] = Other{};

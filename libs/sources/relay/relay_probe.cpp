@@ -14,7 +14,7 @@ transport::StreamClientOptions options_of(transport::Endpoint relay, const std::
   options.ca_file = ca_file;
   options.connect_timeout = patience;
   options.close_timeout = std::chrono::milliseconds(500);
-  // One attempt: whoever asks again makes another probe.
+  // A probe makes one attempt. The next attempt is another probe.
   options.reconnect.first = options.reconnect.longest = std::chrono::hours(1);
   options.random = [] { return 0.9; };
   return options;

@@ -15,15 +15,15 @@
 namespace skua::sources {
 
 /// Takes the messages of a Tap into the pipeline and acknowledges each when its rows are durable.
-/// Tap sends again what was not acknowledged, so there is no cursor to ask for. The sequence number
-/// of a message is its arrival time: the saved cursor says which tombstones are still needed. See
+/// Tap repeats messages that were not acknowledged, so no cursor is sent to it. The sequence number
+/// of a message is its arrival time: the saved cursor shows which tombstones are still needed. See
 /// Intake for the threads.
 class TapIntake final : public Intake {
  public:
-  /// `password`: of the user `admin`; empty: Tap needs none.
+  /// `password` is that of the user `admin`; empty: Tap needs none.
   TapIntake(IntakeServices services, transport::Endpoint endpoint, std::string password);
 
-  /// The connection stays: what was taken is still acknowledged.
+  /// The connection stays open, because messages that were taken are still acknowledged.
   bool close() override {
     closed_ = true;
     return true;

@@ -75,7 +75,7 @@ class DiscovererTest : public test::PostgresTest {
     discoverer_->start();
   }
 
-  /// As Backfiller does.
+  /// Stops the discoverer as Backfiller does.
   void end() {
     if (!discoverer_) return;
     discoverer_->request_stop();
@@ -113,7 +113,7 @@ class DiscovererTest : public test::PostgresTest {
   std::unique_ptr<Discoverer> discoverer_;
 };
 
-/// A host that answers as the test says; what it was asked, in order.
+/// A host that answers as the test requires, and keeps the requests in their order.
 class ScriptedHost : public DiscovererTest {
  protected:
   using Answer = std::function<std::string(const std::string& query)>;
@@ -147,7 +147,7 @@ class ScriptedHost : public DiscovererTest {
   std::unique_ptr<LoopbackServer> server_;
 };
 
-/// A page of a thousand accounts that nobody has, and always another one behind it.
+/// A page of a thousand unknown accounts, with a cursor for another page.
 std::string endless_page(const std::string& query) {
   const auto place = query.find("cursor=");
   const int page = place == query.npos ? 0 : std::stoi(query.substr(place + 7));
@@ -283,7 +283,7 @@ TEST_F(ScriptedHost, a_host_that_asks_for_time_gets_it_and_that_is_no_failure) {
 
 TEST_F(ScriptedHost, hosts_that_are_there_become_lists) {
   serve([&](const std::string& query) {
-    // Who lists hosts is asked for them alone; who hosts has nobody.
+    // The first request is for the list of hosts. The list of accounts is empty.
     if (query.find("limit=1000") == std::string::npos || asked().size() > 1) return page_of("", "");
     return json_reply(R"({"hosts":[{"hostname":"127.0.0.1:1","status":"banned"},)"
                       R"({"hostname":"127.0.0.1:2","status":"offline"},{"hostname":"no host"},)"
@@ -349,7 +349,7 @@ class Audit : public ScriptedHost {
  protected:
   static constexpr const char* kRev = "3laaaaaaaaa2a";
 
-  /// A repository of the host, one revision behind what it lists.
+  /// Stores a repository of the host, one revision older than in its list.
   void store_behind(const std::string& did) {
     session().run(fmt::format(
         "INSERT INTO skua.repositories (did, rev, data, state) VALUES ('{0}', {1}, '\\x00', "
@@ -439,7 +439,7 @@ TEST_F(DiscovererTest, a_whole_network_by_its_relay) {
                         "0.001", "--fault-rate", "429-bare=0.2", "--seed", "5"});
   add({{sim.ready().at("relay").get<std::string>(), kListOfHosts, true}});
   begin();
-  // What a host says nothing about waits half a minute.
+  // After a 429 without a time the discoverer waits half a minute.
   wait_for([&] {
     clock_.advance(1s);
     return discoverer_->is_idle();
@@ -450,7 +450,7 @@ TEST_F(DiscovererTest, a_whole_network_by_its_relay) {
   EXPECT_EQ(jobs, discoverer_->metrics().queued);
   EXPECT_EQ(jobs + discoverer_->metrics().inactive, 1200U);
 
-  // Whoever asks for the network again has all lists read again, once each.
+  // A second request for the network makes the discoverer read each list again once.
   const DiscoveryMetrics before = discoverer_->metrics();
   clock_.advance(1h);
   add({{sim.ready().at("relay").get<std::string>(), kListOfHosts, true}});

@@ -122,7 +122,7 @@ TEST(HostLimits, nobody_holds_more_than_half_while_others_have_work) {
   options.host.at_first = 16;
   HostLimits limits(options);
   EXPECT_EQ(total(limits.free_slots(Names{"https://a"}, kStart)), 8U);
-  // The other one has to wait; its half stays free for others all the same.
+  // The other host must wait, but its half of the slots stays free.
   limits.started("https://b", kStart);
   limits.finished("https://b", limited(0ms), kStart);
   const auto slots = limits.free_slots(Names{"https://a", "https://b"}, kStart);
@@ -270,7 +270,7 @@ class MadeHost {
   static constexpr std::int64_t kWindowLimit = 300;
   static constexpr auto kWindow = 60s;
 
-  /// As a PDS counts: when the request comes.
+  /// Limits requests as a PDS does, by the time at which they arrive.
   HostOutcome in_window(Timestamp now, HostOutcome outcome) {
     if (now >= window_end_) {
       window_end_ = now + kWindow;
@@ -399,7 +399,7 @@ class HostLimitsSchedules : public ::testing::TestWithParam<Schedule> {
 };
 
 TEST_P(HostLimitsSchedules, keep_limits_and_waits_and_serve_everybody) {
-  // Those that never answer keep their work.
+  // Hosts that never answer keep their jobs, so they do not count.
   const auto work_is_left = [&] {
     return std::any_of(hosts_.begin(), hosts_.end(), [](const auto& entry) {
       return entry.second.kind != MadeHost::Kind::Down && entry.second.jobs > 0;

@@ -39,7 +39,7 @@ class JobCommandsTest : public test::PostgresTest {
     }
   }
 
-  /// Those that are due now with all their attempts before them.
+  /// The jobs that are due now and have all their attempts left.
   std::string renewed() {
     return value(
         "SELECT string_agg(did, ' ' ORDER BY did) FROM skua.backfill_jobs WHERE state = 'queued' "

@@ -403,8 +403,8 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FinishTest, testing::Values(Size::Small, Size::L
                            return test.param == Size::Large ? "large" : "small";
                          });
 
-/// The large one's rows go after its floor is committed: a failure in between leaves it marked, and
-/// it can be said again.
+/// The rows of a large repository are removed after its floor was committed. After a failure in
+/// between it is marked, and the call can be repeated.
 class FinishLargeTest : public FinishTest {};
 
 TEST_P(FinishLargeTest,

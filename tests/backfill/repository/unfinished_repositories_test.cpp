@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Whoever waits this long waits for ever.
+/// No test runs this long, so such a wait ends only by an event.
 constexpr auto kForEver = 24h;
 
 class UnfinishedRepositoriesTest : public testing::Test {

@@ -171,7 +171,7 @@ TEST(FailOver, whatever_happens_a_relay_that_is_well_is_read) {
       }
       const std::size_t before = world.active();
       if (world.turn()) {
-        // Nobody is taken who does not speak, and nobody preferred is left while it does.
+        // A silent relay never takes over, and a preferred relay that works stays active.
         ASSERT_EQ(world.states[world.active()], State::Up) << seed;
         if (world.active() > before) {
           ASSERT_NE(world.states[before], State::Up) << seed;

@@ -14,13 +14,14 @@
 namespace skua::sources {
 namespace {
 
-/// Accounts that are considered for each labeler that the limits permit: most have none that works.
+/// The number of candidate accounts for each permitted labeler: most have no working labeler.
 constexpr std::size_t kCandidatesOfEach = 10;
 /// Subscriptions that begin in one round: each reads the system's certificates.
 constexpr std::size_t kBeginAtOnce = 10;
-/// The next round while something is about to happen.
+/// The time to the next round while a subscription is expected to begin or end.
 constexpr std::chrono::milliseconds kSoon{500};
-/// How long a stop waits for all of them together. What is left is read again.
+/// How long a stop waits for all subscriptions together. Their unfinished messages are read again
+/// after the next start.
 constexpr std::chrono::seconds kDrainPatience{3};
 
 }  // namespace
@@ -63,7 +64,7 @@ DiscoveredLabelers::~DiscoveredLabelers() {
 }
 
 std::chrono::milliseconds DiscoveredLabelers::look(store::LazySession& lazy) {
-  // The locks name the session, which goes when it is broken.
+  // The locks refer to the session, which is destroyed after its connection broke.
   if (!lazy.is_connected()) forget_locks();
   try {
     store::Session& session = lazy.get();
@@ -106,7 +107,8 @@ bool DiscoveredLabelers::take_locks(store::Session& session) {
     try {
       reading.lock = std::make_unique<store::SourceLock>(session, name);
     } catch (const store::SourceBusy&) {
-      // Another process reads it since this one lost its session: `change_subscriptions` ends it.
+      // Another process has read it since this one lost its session: `change_subscriptions` ends
+      // the subscription.
       continue;
     }
   }

@@ -29,9 +29,9 @@ namespace skua::sources {
 
 /// Subscribes to the labelers that the database knows (`bsky.labelers`), and ends the subscriptions
 /// of those that disappear: the record is deleted, the account is inactive, or its DID document
-/// names no labeler any more. Anybody can publish such a record: see LabelerLimits, LabelLimits and
-/// SubscriptionServices for the limits. Has a thread and a connection of its own, which saves the
-/// cursors of all of them. Owned and called by one thread; the const functions any.
+/// names no labeler any more. Any account can publish such a record: see LabelerLimits, LabelLimits
+/// and SubscriptionServices for the limits. Has a thread and a connection of its own, which saves
+/// the cursors of all of them. Owned and called by one thread; the const functions any.
 ///
 /// While another process discovers labelers for the same database, or reads one of them, this one
 /// leaves them alone, and tries again later.
@@ -45,7 +45,7 @@ class DiscoveredLabelers {
     std::string ca_file;
     /// Also permits addresses without TLS.
     bool allow_private_hosts = false;
-    /// Of one labeler.
+    /// The limit of one labeler.
     double labels_per_second = 500;
     /// A labeler that fails is tried again after a pause, which doubles up to hours.
     transport::ReconnectPolicy::Options reconnect{.first = std::chrono::seconds(5),
@@ -59,7 +59,7 @@ class DiscoveredLabelers {
     std::function<void(const std::string&)> on_defect;
   };
 
-  /// Its name among the sources, which stands for all of them together.
+  /// The name of the source that all discovered labelers are together.
   static constexpr const char* kName = "labeler:discovered";
 
   /// `accounts` gives the documents and the keys; all outlive it, `pool` until its end.
@@ -94,7 +94,7 @@ class DiscoveredLabelers {
     /// Counts of the subscription that were added to the totals already.
     std::uint64_t failures = 0;
   };
-  /// By the name of the source.
+  /// The key is the name of the source.
   using Readings = std::map<std::string, Reading>;
   struct Answer {
     std::string did;
@@ -107,9 +107,9 @@ class DiscoveredLabelers {
   bool take_locks(store::Session& session);
   void ask_for_documents(const std::vector<std::string>& dids, TimePoint now);
   void change_subscriptions(store::Session& session, const std::vector<std::string>& dids);
-  /// Begins one. A labeler that another process reads is left out.
+  /// Begins a subscription. A labeler that another process reads is left out.
   void begin(store::Session& session, const std::string& name, ChosenLabeler labeler);
-  /// Those that are to end: closes them, and destroys them once the workers no longer use them.
+  /// Closes subscriptions that must end, and destroys them once the workers no longer use them.
   void finish_ended(store::Session& session);
   void save_cursors(store::Session& session);
   void count(const LabelerChoice& choice, std::size_t found);
@@ -126,16 +126,16 @@ class DiscoveredLabelers {
   LabelerMetrics metrics_;
   SubscriptionServices services_;
   LabelerDocuments documents_;
-  /// Shared with answers that may come after the end.
+  /// Shared with look-ups whose answers may come after the destructor.
   const std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
-  // Of the thread; `metrics` reads them, so changes of the maps are guarded.
+  // The thread uses these maps. It changes them under the lock, because `metrics` reads them.
   mutable std::mutex mutex_;
   Readings readings_;
-  /// They take no more messages, and wait for their events to be durable.
+  /// Subscriptions that take no more messages, and wait for their events to be durable.
   Readings ended_;
   std::unique_ptr<store::SourceLock> lock_;
   bool is_busy_ = false;
-  /// What the log says, and when it may say something again.
+  /// The last log line, and the time from which another one is permitted.
   std::string said_;
   TimePoint say_at_{};
   store::SessionThread thread_;

@@ -106,7 +106,7 @@ class FakeLookups {
   bool held_ = false;
 };
 
-/// A manual clock that knows how often it was asked: the keeper does so once a round.
+/// A manual clock that knows how often it was asked: the verifier asks once a round.
 class RoundsClock final : public Clock {
  public:
   Timestamp now() const override {
@@ -131,8 +131,8 @@ class RoundsClock final : public Clock {
   mutable std::uint64_t asked_ = 0;
 };
 
-/// Counts the keeper's vain attempts to use the database while it lives, by what it logs. Made
-/// before a keeper, gone after it.
+/// Counts the failed attempts of the verifier to use the database while it lives, by what it logs.
+/// Made before a verifier, and destroyed after it.
 class Failures {
  public:
   Failures() {
@@ -255,7 +255,7 @@ class HandleVerifierTest : public test::PostgresTest {
   void bring_database_back() {
     outside(fmt::format("ALTER DATABASE {} ALLOW_CONNECTIONS true", database_.name()));
   }
-  bool keeper_is_connected() {
+  bool verifier_is_connected() {
     return !session()
                 .run(
                     "SELECT FROM pg_stat_activity WHERE datname = current_database() "
@@ -263,10 +263,10 @@ class HandleVerifierTest : public test::PostgresTest {
                 .empty();
   }
 
-  /// Lets look-ups end once the keeper is about to.
+  /// Lets look-ups end once the verifier is about to.
   void stop_while_held() {
     const std::jthread stopping([&] { verifier_->stop(); });
-    EXPECT_TRUE(wait_until([&] { return !keeper_is_connected(); }));
+    EXPECT_TRUE(wait_until([&] { return !verifier_is_connected(); }));
     lookups_.release();
   }
 
@@ -408,9 +408,9 @@ TEST_F(HandleVerifierTest, goes_on_after_the_database_was_away) {
 TEST_F(HandleVerifierTest, tries_an_absent_database_once_a_pause_though_something_was_found) {
   claim(kAlice);
   lookups_.hold();
-  auto patient = options();
-  patient.pause = 100ms;
-  open(patient);
+  auto slow = options();
+  slow.pause = 100ms;
+  open(slow);
   ASSERT_TRUE(lookups_.wait_until_asked(1));
   take_database_away();
   lookups_.release();
@@ -418,7 +418,7 @@ TEST_F(HandleVerifierTest, tries_an_absent_database_once_a_pause_though_somethin
   EXPECT_TRUE(wait_until([&] { return verifier_->counters().valid == 1U; }));
   const auto start = std::chrono::steady_clock::now();
   ASSERT_TRUE(failures_.wait_for(5));
-  EXPECT_GE(std::chrono::steady_clock::now() - start, 4 * patient.pause);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 4 * slow.pause);
   bring_database_back();
   expect_state(kAlice, "alice.example right");
 }
@@ -463,10 +463,10 @@ TEST_F(HandleVerifierTest, ends_with_the_look_ups_that_are_under_way_and_leaves_
 }
 
 TEST_F(HandleVerifierTest, ends_while_it_waits) {
-  auto patient = options();
-  patient.pause = 1h;
-  open(patient);
-  ASSERT_TRUE(wait_until([&] { return keeper_is_connected(); }));
+  auto slow = options();
+  slow.pause = 1h;
+  open(slow);
+  ASSERT_TRUE(wait_until([&] { return verifier_is_connected(); }));
   verifier_->stop();
   verifier_->stop();
   EXPECT_TRUE(lookups_.asked().empty());
@@ -481,7 +481,7 @@ TEST_F(HandleVerifierTest, leaves_what_is_found_once_it_is_to_stop) {
   const std::string due = "SELECT handle_check_due FROM bsky.actors";
   const std::string before = value(due);
   verifier_->request_stop();
-  EXPECT_TRUE(wait_until([&] { return !keeper_is_connected(); }));
+  EXPECT_TRUE(wait_until([&] { return !verifier_is_connected(); }));
   lookups_.release();
   verifier_->stop();
   EXPECT_EQ(value(due), before);

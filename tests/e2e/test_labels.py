@@ -149,7 +149,7 @@ class Wire(LabelTest):
         self.assertRaises(Closed, reader.message)
         self.assertEqual(self.read(network, "x").status, 400)
 
-    def test_labels_by_hand(self):
+    def test_labels_of_the_operator(self):
         network = self.labeled()
         cid = atproto.cid_of(b"a version").text()
         network.control("/label", uri=POST, val="spam", cid=cid, exp="2030-01-01T00:00:00Z",

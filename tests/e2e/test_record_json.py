@@ -8,7 +8,7 @@ import atproto
 import oracle
 from harness import EndToEnd, need_shared
 from simulated_capture import SimulatedCapture
-from test_backfill_shelf import RECORDS
+from test_backfill_shared import RECORDS
 from test_replay import repositories
 
 STRONG_REFS = ("subject", "via", "pinnedPost", "joinedViaStarterPack")

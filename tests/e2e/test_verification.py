@@ -137,7 +137,7 @@ class Verification(VerifiedNetwork):
         self.assertEqual(comparison.path_differences(database, repositories), [])
         self.check_heads(database, accounts)
         self.assertEqual(figures["broke"], 0)
-        with self.subTest("an old host's word about an account that moved is dropped"):
+        with self.subTest("the hosting status of a former host is dropped"):
             self.assertGreater(figures["stale_accounts"], 0)
         rows = {row["did"]: row for row in database.rows(
             "select did, handle, handle_claim, handle_valid, active, status from bsky.actors")}

@@ -43,7 +43,7 @@ class CommitBuilder {
   }
   CommitBuilder& remove(const std::string& path);
   CommitBuilder& op(const std::string& action, const std::string& path, const Bytes& block);
-  /// An op as it stands.
+  /// An op without changes.
   CommitBuilder& op(const json& op);
   CommitBuilder& block(const Bytes& block);
   /// A block under a CID that is not its own.

@@ -31,7 +31,7 @@ std::string v1(const std::string& kind, const std::string& body) {
          kind + R"(",")" + kind + R"(":)" + body + "}";
 }
 
-/// A frame of xrpc.v1.json; `fields` go into the payload as they stand.
+/// A frame of xrpc.v1.json; `fields` go into the payload unchanged.
 std::string v2(const std::string& kind, const std::string& fields) {
   return R"({"$type":"message","payload":{"$type":"network.bsky.jetstream.subscribeEvents#)" +
          kind + R"(","seq":24647190112,"did":")" + kDidText + R"(","time":")" + kTimeText +

@@ -22,7 +22,7 @@ Result<Account> parse(const json& document) {
   return parse_did_document(document.dump(), kDid);
 }
 
-TEST(DidDocument, is_read_as_the_directory_writes_it) {
+TEST(AccountOfDocument, is_read_as_the_directory_writes_it) {
   const auto document = parse(made_document(kDid));
   ASSERT_TRUE(document) << document.error().message();
   EXPECT_EQ(document->did, kDid);
@@ -31,7 +31,7 @@ TEST(DidDocument, is_read_as_the_directory_writes_it) {
   EXPECT_EQ(document->handle, "alice.example");
 }
 
-TEST(DidDocument, has_the_key_of_a_labeler_beside_its) {
+TEST(AccountOfDocument, has_the_key_of_a_labeler_beside_its) {
   auto value = made_document(kDid);
   EXPECT_EQ(parse(value)->label_key, std::nullopt);
   auto method = value["verificationMethod"][0];
@@ -48,7 +48,7 @@ TEST(DidDocument, has_the_key_of_a_labeler_beside_its) {
   EXPECT_EQ(parse(value)->label_key, std::nullopt);
 }
 
-TEST(DidDocument, has_the_address_of_a_labeler) {
+TEST(AccountOfDocument, has_the_address_of_a_labeler) {
   auto value = made_document(kDid);
   EXPECT_EQ(parse(value)->labeler, "");
   value["service"].push_back({{"id", "#atproto_labeler"},
@@ -70,9 +70,9 @@ struct Key {
   std::string expected;  // empty: refused
 };
 
-class DidDocumentKey : public ::testing::TestWithParam<Key> {};
+class DocumentKey : public ::testing::TestWithParam<Key> {};
 
-TEST_P(DidDocumentKey, is_read_or_refused) {
+TEST_P(DocumentKey, is_read_or_refused) {
   auto value = made_document(kDid);
   value["verificationMethod"][0]["type"] = GetParam().type;
   value["verificationMethod"][0]["publicKeyMultibase"] = GetParam().multibase;
@@ -92,7 +92,7 @@ const std::string kK256 = std::string(test::kK256X) + std::string(test::kK256Y);
 const std::string kP256 = std::string(test::kP256X) + std::string(test::kP256Y);
 
 INSTANTIATE_TEST_SUITE_P(
-    Forms, DidDocumentKey,
+    Forms, DocumentKey,
     ::testing::Values(
         Key{"multikey_p256", "Multikey", test::p256_multikey(), test::p256_multikey()},
         Key{"legacy_k256", kLegacyK256, test::multibase("04" + kK256), test::k256_multikey()},
@@ -116,9 +116,9 @@ struct Change {
   errc error;
 };
 
-class BadDidDocument : public ::testing::TestWithParam<Change> {};
+class BadDocument : public ::testing::TestWithParam<Change> {};
 
-TEST_P(BadDidDocument, says_what_is_missing) {
+TEST_P(BadDocument, says_what_is_missing) {
   auto value = made_document(kDid);
   GetParam().change(value);
   const auto document = parse(value);
@@ -127,7 +127,7 @@ TEST_P(BadDidDocument, says_what_is_missing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Table, BadDidDocument,
+    Table, BadDocument,
     ::testing::Values(
         Change{"array", [](json& d) { d = json::array({d}); }, errc::document_json},
         Change{"other_did", [](json& d) { d["id"] = "did:plc:other"; }, errc::document_of_other},
@@ -185,20 +185,20 @@ INSTANTIATE_TEST_SUITE_P(
                errc::document_pds}),
     [](const auto& test) { return test.param.name; });
 
-TEST(DidDocument, is_no_json) {
+TEST(AccountOfDocument, is_no_json) {
   EXPECT_EQ(parse_did_document("{", kDid).error(), errc::document_json);
   EXPECT_EQ(parse_did_document("", kDid).error(), errc::document_json);
   EXPECT_EQ(parse_did_document("\xff", kDid).error(), errc::document_json);
 }
 
-TEST(DidDocument, takes_ids_with_and_without_the_did) {
+TEST(AccountOfDocument, takes_ids_with_and_without_the_did) {
   auto value = made_document(kDid);
   value["verificationMethod"][0]["id"] = "#atproto";
   value["service"][0]["id"] = kDid + "#atproto_pds";
   EXPECT_TRUE(parse(value));
 }
 
-TEST(DidDocument, takes_the_first_of_several) {
+TEST(AccountOfDocument, takes_the_first_of_several) {
   auto value = made_document(kDid);
   auto second = value["verificationMethod"][0];
   second["publicKeyMultibase"] = test::p256_multikey();
@@ -222,9 +222,9 @@ struct Decoy {
   std::function<void(json&)> change;
 };
 
-class DidDocumentDecoy : public ::testing::TestWithParam<Decoy> {};
+class DocumentDecoy : public ::testing::TestWithParam<Decoy> {};
 
-TEST_P(DidDocumentDecoy, is_passed_over) {
+TEST_P(DocumentDecoy, is_passed_over) {
   auto value = made_document(kDid);
   auto& list = value[GetParam().list];
   auto decoy = list[0];
@@ -239,7 +239,7 @@ TEST_P(DidDocumentDecoy, is_passed_over) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Table, DidDocumentDecoy,
+    Table, DocumentDecoy,
     ::testing::Values(
         Decoy{"ed25519", "verificationMethod",
               [](json& d) {
@@ -258,13 +258,13 @@ INSTANTIATE_TEST_SUITE_P(
               [](json& d) { d["serviceEndpoint"] = "other.example"; }}),
     [](const auto& test) { return test.param.name; });
 
-TEST(DidDocument, takes_a_key_without_a_controller) {
+TEST(AccountOfDocument, takes_a_key_without_a_controller) {
   auto value = made_document(kDid);
   value["verificationMethod"][0].erase("controller");
   EXPECT_TRUE(parse(value));
 }
 
-TEST(DidDocument, the_first_valid_entry_of_a_labeler_counts) {
+TEST(AccountOfDocument, the_first_valid_entry_of_a_labeler_counts) {
   auto value = made_document(kDid);
   auto method = value["verificationMethod"][0];
   method["id"] = "#atproto_label";
@@ -298,7 +298,7 @@ json labeler_document() {
   return value;
 }
 
-TEST(DidDocument, of_a_labeler_needs_no_part_of_a_repository) {
+TEST(AccountOfDocument, of_a_labeler_needs_no_part_of_a_repository) {
   for (const bool has_key : {false, true}) {
     for (const bool has_pds : {false, true}) {
       json value = labeler_document();
@@ -315,7 +315,7 @@ TEST(DidDocument, of_a_labeler_needs_no_part_of_a_repository) {
   }
 }
 
-TEST(DidDocument, of_a_labeler_may_have_a_key_and_a_host_that_cannot_be_used) {
+TEST(AccountOfDocument, of_a_labeler_may_have_a_key_and_a_host_that_cannot_be_used) {
   json value = labeler_document();
   value["verificationMethod"][0]["type"] = "JsonWebKey2020";
   value["service"][0]["serviceEndpoint"] = "nowhere";
@@ -330,7 +330,7 @@ TEST(DidDocument, of_a_labeler_may_have_a_key_and_a_host_that_cannot_be_used) {
   EXPECT_EQ(parse(value).error(), errc::document_pds);
 }
 
-TEST(DidDocument, fields_of_a_wrong_type_count_as_absent) {
+TEST(AccountOfDocument, fields_of_a_wrong_type_count_as_absent) {
   json value = made_document(kDid);
   value["alsoKnownAs"] = {7, nullptr, {{"at", 1}}, "https://alice.example", "at://Alice.example"};
   value["@context"] = 7;
@@ -344,7 +344,7 @@ TEST(DidDocument, fields_of_a_wrong_type_count_as_absent) {
   }
 }
 
-TEST(DidDocument, may_begin_with_a_byte_order_mark_and_blanks) {
+TEST(AccountOfDocument, may_begin_with_a_byte_order_mark_and_blanks) {
   const std::string text = made_document(kDid).dump();
   for (const char* before : {"\xEF\xBB\xBF", "\n\t ", "\xEF\xBB\xBF\r\n"}) {
     EXPECT_TRUE(parse_did_document(before + text + "\n", kDid));
@@ -353,7 +353,7 @@ TEST(DidDocument, may_begin_with_a_byte_order_mark_and_blanks) {
   EXPECT_EQ(parse_did_document(text + "\xEF\xBB\xBF", kDid).error(), errc::document_json);
 }
 
-TEST(DidDocument, needs_no_handle) {
+TEST(AccountOfDocument, needs_no_handle) {
   auto value = made_document(kDid);
   value["alsoKnownAs"] = "at://alice.example";
   EXPECT_EQ(parse(value)->handle, "");
@@ -361,13 +361,13 @@ TEST(DidDocument, needs_no_handle) {
   EXPECT_EQ(parse(value)->handle, "");
 }
 
-TEST(DidDocument, keeps_of_the_pds_its_origin_alone) {
+TEST(AccountOfDocument, keeps_of_the_pds_its_origin_alone) {
   EXPECT_EQ(pds_origin("https://PDS.example/").value(), "https://pds.example");
   EXPECT_EQ(pds_origin("http://localhost:2583/xrpc?a=b").value(), "http://localhost:2583");
   EXPECT_EQ(pds_origin("pds.example").error(), errc::document_pds);
 }
 
-TEST(DidDocument, reads_real_ones) {
+TEST(AccountOfDocument, reads_real_ones) {
   SKUA_NEED_SHARED();
   const auto data = *test::shared_dir() / "data";
   const auto read = [](const std::filesystem::path& path) {

@@ -22,12 +22,12 @@ const std::string kName = "_atproto.alice.test";
 const test::DnsServer::Zone kZone = {{kName, {{"did=did:web:alice.test"}}},
                                      {"_atproto.failing.test", {}}};
 /// No test waits for this long: what answers, answers at once.
-constexpr DnsPatience kPatient{30s, 2, 60s};
+constexpr DnsPatience kSlow{30s, 2, 60s};
 /// Of servers that do not answer.
 constexpr DnsPatience kImpatient{20ms, 2, 10s};
 
 Result<Texts> ask(const test::DnsServer& server, const std::string& name = kName,
-                  const DnsPatience& patience = kPatient) {
+                  const DnsPatience& patience = kSlow) {
   return dns_txt_lookup({"127.0.0.1", server.port()}, patience)(name);
 }
 
@@ -191,9 +191,9 @@ TEST(TxtLookup, says_so_when_nobody_is_there) {
   }
   // Refused at once, not after the time for an answer.
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(dns_txt_lookup({"127.0.0.1", port}, kPatient)(kName).error(), errc::dns_failed);
+  EXPECT_EQ(dns_txt_lookup({"127.0.0.1", port}, kSlow)(kName).error(), errc::dns_failed);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
-  EXPECT_EQ(dns_txt_lookup({"nowhere", 53}, kPatient)(kName).error(), errc::dns_failed);
+  EXPECT_EQ(dns_txt_lookup({"nowhere", 53}, kSlow)(kName).error(), errc::dns_failed);
   EXPECT_EQ(dns_txt_lookup({"::1", port}, kImpatient)(kName).error(), errc::dns_failed);
 }
 
@@ -220,7 +220,7 @@ TEST(DnsServer, is_read_as_an_address_with_or_without_a_port) {
 
 TEST(TxtLookup, many_threads_ask_at_once) {
   const test::DnsServer server(kZone);
-  const auto lookup = dns_txt_lookup({"127.0.0.1", server.port()}, kPatient);
+  const auto lookup = dns_txt_lookup({"127.0.0.1", server.port()}, kSlow);
   std::vector<std::future<std::size_t>> found;
   for (int i = 0; i < 8; ++i) {
     found.push_back(std::async(std::launch::async, [&lookup] {

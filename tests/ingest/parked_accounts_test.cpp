@@ -213,7 +213,7 @@ TEST_F(ParkedAccountsTest, an_account_whose_key_comes_in_time_loses_nothing) {
   EXPECT_EQ(state_of(kSilent), "complete");
 }
 
-TEST_F(ParkedAccountsTest, an_account_that_was_given_up_goes_on_when_its_host_answers) {
+TEST_F(ParkedAccountsTest, an_abandoned_account_goes_on_when_its_host_answers) {
   open();
   push("#commit", commit(silent_));
   ASSERT_TRUE(wait_for_cursor(seq_));

@@ -342,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Meanwhile{"repeated", "did:plc:alice", "x.example", "x.example unchecked due",
                               "x.example unchecked due", "none wrong due",
                               "x.example unchecked due"},
-                    Meanwhile{"given_up", "did:plc:alice", "", "none unchecked", "none unchecked",
+                    Meanwhile{"abandoned", "did:plc:alice", "", "none unchecked", "none unchecked",
                               "none unchecked", "none unchecked"},
                     Meanwhile{"contested", "did:plc:bob", "x.example", "none unchecked due",
                               "x.example right", "none wrong", "none unchecked due in 86400 s"}),

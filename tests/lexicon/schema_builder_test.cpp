@@ -48,7 +48,7 @@ TEST(SchemaBuilderTest, takes_the_catalog_of_the_interop_tests) {
   }
 }
 
-TEST(SchemaBuilderTest, takes_all_lexicons_of_the_shelf_together) {
+TEST(SchemaBuilderTest, takes_all_shared_lexicons_together) {
   SKUA_NEED_SHARED();
   SchemaBuilder builder;
   for (const auto& file :

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 Document record_document(const json& properties, const json& more = json::object()) {
   json document = {{"lexicon", 1},
-                   {"id", "test.shelf.note"},
+                   {"id", "test.made.note"},
                    {"defs",
                     {{"main",
                       {{"type", "record"},
@@ -123,18 +123,17 @@ TEST(LexiconDocument, hostile_documents_are_refused) {
   EXPECT_EQ(error_of("{}"), "id: must be an NSID");
   EXPECT_EQ(error_of(std::string(kMaxDocument + 1, ' ')), "has more than 1000000 bytes");
   EXPECT_EQ(error_of(std::string(500'000, '[')), "is nested too deeply");
-  EXPECT_EQ(error_of(R"({"id":"test.shelf.note","x\u0000":1})"), "has a NUL in a text");
-  EXPECT_EQ(error_of(R"({"id":"test.shelf.note","x":["\u0000"]})"), "has a NUL in a text");
-  EXPECT_EQ(error_of("{\"id\":\"test.shelf.note\",\"x\":\"\xff\"}"), "not JSON");
-  EXPECT_EQ(
-      error_of(record_document({{"a", {{"type", "ref"}, {"ref", "test.shelf.defs#b"}}}}).json),
-      "test.shelf.defs#b: is not defined");
+  EXPECT_EQ(error_of(R"({"id":"test.made.note","x\u0000":1})"), "has a NUL in a text");
+  EXPECT_EQ(error_of(R"({"id":"test.made.note","x":["\u0000"]})"), "has a NUL in a text");
+  EXPECT_EQ(error_of("{\"id\":\"test.made.note\",\"x\":\"\xff\"}"), "not JSON");
+  EXPECT_EQ(error_of(record_document({{"a", {{"type", "ref"}, {"ref", "test.made.defs#b"}}}}).json),
+            "test.made.defs#b: is not defined");
 }
 
 TEST(LexiconDocument, built_in_ids_are_known) {
   EXPECT_TRUE(is_built_in("app.bsky.feed.post"));
   EXPECT_TRUE(is_built_in("com.atproto.repo.strongRef"));
-  EXPECT_FALSE(is_built_in("test.shelf.note"));
+  EXPECT_FALSE(is_built_in("test.made.note"));
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ using transport::errc;
 constexpr const char* kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
 /// A decoder that keeps what it gets.
-class Keeper final : public ingest::DecodeThread {
+class MessageList final : public ingest::DecodeThread {
  public:
-  explicit Keeper(std::vector<ingest::AdmittedMessage>& messages) : messages_(messages) {}
+  explicit MessageList(std::vector<ingest::AdmittedMessage>& messages) : messages_(messages) {}
   void push(ingest::AdmittedMessage message) override { messages_.push_back(std::move(message)); }
   void close() override {}
   void join() override {}
@@ -44,13 +44,14 @@ class IntakeTest : public testing::Test {
  protected:
   void open(const Source& source, ingest::InFlightList::Limits limits = {}) {
     pipeline_ = std::make_unique<ingest::Pipeline>(
-        ingest::PipelineOptions{
-            .sources = {source.name()},
-            .decode_threads = 1,
-            .in_flight = limits,
-            .make_decoder =
-                [this](ingest::DecoderServices) { return std::make_unique<Keeper>(messages_); },
-            .gaps = &gaps_},
+        ingest::PipelineOptions{.sources = {source.name()},
+                                .decode_threads = 1,
+                                .in_flight = limits,
+                                .make_decoder =
+                                    [this](ingest::DecoderServices) {
+                                      return std::make_unique<MessageList>(messages_);
+                                    },
+                                .gaps = &gaps_},
         pool_, clock_);
     intake_ = source.make_intake({.pipeline = *pipeline_});
     intake_->on_connected(1);

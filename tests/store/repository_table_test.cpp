@@ -204,7 +204,7 @@ TEST_F(RepositoryTableTest, what_was_dropped_makes_any_repository_wait_for_a_res
   EXPECT_FALSE(load(kBob).active);
   EXPECT_EQ(load(kCarol).head, std::nullopt);
   EXPECT_EQ(column(kCarol, "state || ' ' || breaks || ' ' || active"), "desynchronized 0 true");
-  // One that waits, or is lent, is not hurried.
+  // One that waits, or is leased, is not hurried.
   desynchronize(session(), std::vector<Gap>{{kAlice}}, clock_.now());
   EXPECT_EQ(take(), Dids{});
   clock_.advance(10min);
@@ -250,7 +250,7 @@ TEST_F(RepositoryTableTest, a_due_resync_has_its_host_and_is_postponed_with_its_
   EXPECT_TRUE(load(kAlice).wants_whole);
 }
 
-TEST_F(RepositoryTableTest, a_further_break_does_not_hurry_a_resync_that_waits_or_is_lent) {
+TEST_F(RepositoryTableTest, a_further_break_does_not_hurry_a_resync_that_waits_or_is_leased) {
   save({progress(kAlice, 1, 1)}, Resync::All);
   EXPECT_EQ(take(), Dids{kAlice});
   save({progress(kAlice, 2, 1)}, Resync::All);
@@ -259,7 +259,7 @@ TEST_F(RepositoryTableTest, a_further_break_does_not_hurry_a_resync_that_waits_o
   EXPECT_EQ(take(), Dids{kAlice});
 }
 
-TEST_F(RepositoryTableTest, a_lent_resync_is_not_given_twice_until_its_lease_ends) {
+TEST_F(RepositoryTableTest, a_leased_resync_is_not_given_twice_until_its_lease_ends) {
   ask_for_resync(session(), kAlice, clock_.now());
   EXPECT_EQ(take(), Dids{kAlice});
   EXPECT_EQ(take(), Dids{});
@@ -278,7 +278,7 @@ TEST_F(RepositoryTableTest, what_another_session_is_taking_is_passed_over) {
     Transaction open(other);
     EXPECT_EQ(take_due_resyncs(other, clock_.now(), 10min, 1).front().did, kAlice);
     EXPECT_EQ(take(), Dids{kBob});
-    // It fails before it commits: then it was never lent.
+    // It fails before it commits: then it was never leased.
   }
   EXPECT_EQ(take(), Dids{kAlice});
 }

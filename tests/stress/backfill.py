@@ -27,7 +27,7 @@ index of the schema exists with its original definition.
               (default 0: no events and no second process)
   --seconds   the duration of those events (default 8)
   --columns   the number of records that are compared column by column (default 50000)
-  --patient   wait after failures as skua does; otherwise waiting jobs become due at once
+  --full-waits   wait after failures as skua does; otherwise waiting jobs become due at once
   --report    a JSON file: {"passed": N, "failed": [[name, difference], ...], "skipped": []}
   --keep      keep the folder of a failed seed, and print its path
 
@@ -37,7 +37,7 @@ Examples:
   tests/stress/backfill.py --seeds 10
   tests/stress/backfill.py --accounts 60 --records 20000 --live 300 --server 2
   tests/stress/backfill.py --accounts 60 --network --bootstrap --kills 8
-  tests/stress/backfill.py --accounts 1000 --records 2000000 --hosts 8 --kills 20 --patient
+  tests/stress/backfill.py --accounts 1000 --records 2000000 --hosts 8 --kills 20 --full-waits
 """
 
 import argparse
@@ -281,7 +281,7 @@ class Backfill:
             self.start_live()
         if not self.is_queued:
             self.is_queued = self.skua.says("repositories queued") or self.skua.says("repository queued") or self.skua.says("of repositories to read")
-        if not self.options.patient and time.monotonic() - self.hurried_at > 0.5:
+        if not self.options.full_waits and time.monotonic() - self.hurried_at > 0.5:
             self.hurried_at = time.monotonic()
             self.db.run("update skua.backfill_jobs set next_attempt = now() "
                         "where state = 'queued' and next_attempt > now(); "
@@ -477,7 +477,7 @@ def main():
     for name, usual in {"life": None, "live": 0, "seconds": 8}.items():
         parser.add_argument(f"--{name}", type=float, default=usual)
     parser.add_argument("--fault", dest="faults", action="append")
-    for name in ("network", "bootstrap", "patient", "keep"):
+    for name in ("network", "bootstrap", "full-waits", "keep"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--report", type=pathlib.Path)
     options = parser.parse_args()

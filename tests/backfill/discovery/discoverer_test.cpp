@@ -158,7 +158,7 @@ std::string endless_page(const std::string& query) {
   return json_reply(fmt::format(R"({{"repos":[{}],"cursor":"{}"}})", repos, page + 1));
 }
 
-TEST_F(ScriptedHost, a_list_without_end_is_given_up_at_ten_times_what_was_announced) {
+TEST_F(ScriptedHost, a_list_without_end_is_abandoned_at_ten_times_what_was_announced) {
   serve(endless_page);
   add({{.host = origin(), .announced = 250}});
   begin();

@@ -112,7 +112,7 @@ TEST_F(ListCommandsTest, retry_queues_from_the_page_that_was_not_read) {
   EXPECT_EQ(in_state("none", "%b.test"), "cancelled new");
 }
 
-TEST_F(ListCommandsTest, errors_are_of_lists_that_wait_or_were_given_up) {
+TEST_F(ListCommandsTest, errors_are_of_lists_that_wait_or_were_abandoned) {
   EXPECT_EQ(list_errors(session(), 10).size(), 4U);
   cancel({.host = "https://a.test", .states = {JobState::Failed}});
   const auto errors = list_errors(session(), 10);

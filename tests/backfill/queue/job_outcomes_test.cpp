@@ -159,7 +159,7 @@ TEST_F(JobOutcomesTest, a_deleted_account_with_many_records_delays_no_job) {
   EXPECT_EQ(writer::purges_after(session(), ""), (std::vector<std::string>{"huge", "small"}));
 }
 
-TEST_F(JobOutcomesTest, the_last_attempt_is_counted_as_given_up) {
+TEST_F(JobOutcomesTest, the_last_attempt_is_counted_as_abandoned) {
   lease({"a"});
   session().run("UPDATE skua.backfill_jobs SET attempts = " + std::to_string(kAttempts));
   end("a", JobFailed{"no answer"});

@@ -243,12 +243,12 @@ constexpr const char* kElsewhere = "https://other.test";
 INSTANTIATE_TEST_SUITE_P(
     JobTable, AskedAgain,
     testing::Values(
-        Asked{"done_by_hand", "done", Again::Yes, true, std::nullopt, 5},
-        Asked{"failed_by_hand", "failed", Again::Yes, true},
-        Asked{"unavailable_by_hand", "unavailable", Again::Yes, true},
-        Asked{"cancelled_by_hand", "cancelled", Again::Yes, true},
-        Asked{"queued_by_hand", "queued", Again::Yes, false},
-        Asked{"running_by_hand", "running", Again::Yes, false, 9, 5},
+        Asked{"done_by_operator", "done", Again::Yes, true, std::nullopt, 5},
+        Asked{"failed_by_operator", "failed", Again::Yes, true},
+        Asked{"unavailable_by_operator", "unavailable", Again::Yes, true},
+        Asked{"cancelled_by_operator", "cancelled", Again::Yes, true},
+        Asked{"queued_by_operator", "queued", Again::Yes, false},
+        Asked{"running_by_operator", "running", Again::Yes, false, 9, 5},
         Asked{"done_listed", "done", Again::No, false, std::nullopt, 5},
         Asked{"done_listed_at_its_rev", "done", Again::No, false, 5, 5},
         Asked{"done_listed_newer", "done", Again::No, true, 6, 5},
@@ -473,7 +473,7 @@ TEST_F(JobTableTest, a_process_that_is_killed_now_and_then_is_no_error_of_its_jo
             "queued 0 the process that had it ended");
 }
 
-TEST_F(JobTableTest, a_job_that_ends_process_after_process_is_given_up) {
+TEST_F(JobTableTest, a_job_that_ends_process_after_process_is_abandoned) {
   add(kAlice);
   for (int time = 1; time <= 3; ++time) {
     EXPECT_THAT(leased(), ElementsAre(kAlice));
@@ -573,7 +573,7 @@ TEST_F(JobTableTest, what_a_host_asks_to_wait_comes_on_top) {
   EXPECT_EQ(next_due(session()), clock_.now() + 110s);
 }
 
-TEST_F(JobTableTest, after_too_many_attempts_a_job_is_given_up) {
+TEST_F(JobTableTest, after_too_many_attempts_a_job_is_abandoned) {
   add(kAlice);
   for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
     clock_.advance(6h);

@@ -222,7 +222,7 @@ TEST_P(FinishTest, what_it_brought_stays_when_it_is_brought_again) {
   EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "240");
 }
 
-// Without a doubt an equal revision changes nothing.
+// If the revision was not lowered, an equal one changes nothing.
 TEST_P(FinishTest, doubted_rows_of_the_same_revision_give_way) {
   Records records;
   for (int i = 0; i < 120; ++i) {

@@ -125,7 +125,7 @@ std::string History::json(const std::vector<std::string>& names) const {
     is_first = false;
     for (const auto& [what, points] : series.points) {
       text += fmt::format(R"({}"{}":{})", what == series.points.begin()->first ? "" : ",", what,
-                          array_text(count_, [&](std::size_t i) {
+                          array_text(count_, [&, &points = points](std::size_t i) {
                             const float point = points.at(place(i));
                             return std::isfinite(point) ? fmt::format("{:.5g}", point)
                                                         : std::string("null");

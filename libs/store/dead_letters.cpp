@@ -81,6 +81,7 @@ std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& 
   }
   if (by_key.empty()) return 0;
   std::vector<const DeadLetter*> sorted;
+  sorted.reserve(by_key.size());
   for (const auto& [key, letter] : by_key) sorted.push_back(letter);
   const auto [written, fitting] = write_letters(session, sorted, now, limits);
   const DeadLetter& example = *sorted.back();

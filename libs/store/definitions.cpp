@@ -119,11 +119,12 @@ class Application {
 
   /// Runs the file. Returns the objects that it created or replaced.
   std::set<std::string> create(const SchemaFile& file) {
-    const std::string kList = "WITH " + kObjects + "SELECT name || E'\\n' || place FROM objects";
-    const std::set<std::string> before = first_column(session_.run(kList));
+    const std::string list_objects =
+        "WITH " + kObjects + "SELECT name || E'\\n' || place FROM objects";
+    const std::set<std::string> before = first_column(session_.run(list_objects));
     session_.run(std::string(file.sql));
     std::set<std::string> created;
-    for (const std::string& entry : first_column(session_.run(kList))) {
+    for (const std::string& entry : first_column(session_.run(list_objects))) {
       std::string object = entry.substr(0, entry.find('\n'));
       // Grants change functions, too.
       if (!before.contains(entry) && creates(file.sql, object)) created.insert(std::move(object));

@@ -38,7 +38,7 @@ def queries_of_the_readme():
 
 
 def documents():
-    return [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("libs/*.md"), *ROOT.glob("bench/*.md")]
+    return [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("libs/**/*.md"), *ROOT.glob("bench/*.md")]
 
 
 def anchors(document):
@@ -159,6 +159,15 @@ class Documents(EndToEnd):
         linked = {path for path, _ in links(ROOT / "docs/README.md")}
         self.assertEqual(pages - linked, set())
         self.assertIn(ROOT / "docs/README.md", {path for path, _ in links(ROOT / "README.md")})
+
+    def test_each_library_has_a_short_readme(self):
+        for folder in sorted(path for path in (ROOT / "libs").iterdir() if path.is_dir()):
+            with self.subTest(folder.name):
+                lines = (folder / "README.md").read_text().splitlines()
+                self.assertEqual(lines[0], f"# {folder.name}")
+                labels = [match[1] for line in lines if (match := re.match(r"- \*\*([^*]+)\*\*: ", line))]
+                self.assertEqual(labels, ["Not here", "Start with", "Owner and threads", "Implements", "Tests"])
+                self.assertLessEqual(len(lines), 15)
 
     def test_pages_have_an_introduction_and_no_heading_twice(self):
         for page in ROOT.glob("docs/*.md"):

@@ -15,7 +15,7 @@
 #include "feed/projections/projection.hpp"
 #include "query_note.hpp"
 #include "store/filter_table.hpp"
-#include "store/first_column.hpp"
+#include "store/row_struct.hpp"
 
 namespace skua::cli {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 /// The tables of bsky that the transaction has read. Sequential scans and index scans count from
 /// their beginning.
 std::vector<std::string> tables_read(store::Session& session) {
-  return store::first_column(
+  return store::rows_of<std::string>(
       session.run("SELECT relname FROM pg_stat_xact_user_tables WHERE schemaname = 'bsky' AND "
                   "coalesce(seq_scan, 0) + coalesce(idx_scan, 0) > 0"));
 }
@@ -54,7 +54,7 @@ std::vector<std::string> collections_read(store::Session& session, const NamedQu
       add_tables_of(*projection, tables);
     }
   }
-  return store::first_column(session.run(fmt::format(
+  return store::rows_of<std::string>(session.run(fmt::format(
       "SELECT c.nsid FROM pg_class AS t JOIN bsky.collections AS c ON c.nsid = "
       "substring(obj_description(t.oid, 'pg_class') FROM 'the records of "
       "([a-z]+(?:\\.[a-zA-Z]+)+)') WHERE "

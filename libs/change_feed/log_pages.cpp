@@ -145,13 +145,9 @@ std::optional<std::int64_t> add_records_of(store::Session& session,
                                            std::span<const Draft* const> drafts,
                                            std::size_t max_bytes, std::size_t& bytes) {
   for (const Draft* draft : drafts) draft->event->is_superseded = true;
-  const auto of = [](auto member) {
-    return [member](const Draft* draft) { return draft->*member; };
-  };
-  const Rows rows =
-      session.execute(sql::change_feed_records, store::column(drafts, of(&Draft::actor_id)),
-                      store::column(drafts, of(&Draft::collection_id)),
-                      store::column(drafts, of(&Draft::rkey)), max_bytes);
+  const Rows rows = session.execute(
+      sql::change_feed_records, store::column(drafts, &Draft::actor_id),
+      store::column(drafts, &Draft::collection_id), store::column(drafts, &Draft::rkey), max_bytes);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& event = *drafts[static_cast<std::size_t>(rows.int4(i, 0)) - 1]->event;
     if (rows.is_null(i, 2)) return event.pos;

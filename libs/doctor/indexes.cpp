@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "base/count_text.hpp"
-#include "store/first_column.hpp"
 
 namespace skua::doctor {
 namespace {
@@ -114,7 +113,7 @@ IndexesFound read_indexes(store::Session& session) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     found.present.push_back({std::string(rows.text(i, 0)), rows.boolean(i, 1), rows.boolean(i, 2)});
   }
-  found.dropped = store::first_column(session.run("SELECT name FROM skua.dropped_indexes"));
+  found.dropped = store::rows_of<std::string>(session.run("SELECT name FROM skua.dropped_indexes"));
   return found;
 }
 

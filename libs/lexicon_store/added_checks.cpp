@@ -8,7 +8,6 @@
 #include "lexicon_store/document.hpp"
 
 namespace skua::lexicon_store {
-namespace {}  // namespace
 
 std::shared_ptr<const AddedChecks> load_added_checks(
     store::Session& session, const std::shared_ptr<const AddedChecks>& known) {

@@ -6,7 +6,6 @@
 
 #include "lexicon_store/property_index.sql.hpp"
 #include "store/collection_ids.hpp"
-#include "store/first_column.hpp"
 
 namespace skua::lexicon_store {
 namespace {
@@ -30,8 +29,7 @@ PropertyIndexes::PropertyIndexes(store::Session& session, const std::string& col
     : session_(session), collection_(number_of(session, collection)) {}
 
 std::vector<std::string> PropertyIndexes::names() {
-  return store::first_column(
-      session_.execute(sql::lexicon_index_names, Params().text(index_prefix(collection_))));
+  return session_.query<std::string>(sql::lexicon_index_names, index_prefix(collection_));
 }
 
 bool PropertyIndexes::add(const Column& column) {

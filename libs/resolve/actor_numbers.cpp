@@ -6,7 +6,6 @@
 #include "resolve/actor_sequence.hpp"
 
 namespace skua::resolve {
-namespace {}  // namespace
 
 std::vector<std::int32_t> ActorNumbers::take(store::Session& session, std::size_t count) {
   std::vector<std::int32_t> numbers = spare_.with([&](std::vector<std::int32_t>& spare) {

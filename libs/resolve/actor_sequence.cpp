@@ -4,7 +4,6 @@
 #include "resolve/actor_sequence.sql.hpp"
 
 namespace skua::resolve {
-namespace {}  // namespace
 
 double actor_numbers_used(store::Session& session) {
   return session.execute(sql::actors_sequence_last, {}).real(0, 0);

@@ -75,7 +75,8 @@ void append_item(Array& array, const T& item) {
 
 }  // namespace detail
 
-/// An array with `member` of each item: a pointer to a member, or a function. The type of the
+/// An array with `member` of each item: a pointer to a member, or a function. The items may be
+/// pointers. The type of the
 /// member is an integer, Tid, bool, Timestamp, text, bytes, or std::optional of one of them; an
 /// absent one is null.
 template <std::ranges::input_range Range, class Member = std::identity>

@@ -65,8 +65,8 @@ WrittenLetters write_letters(Session& session, const std::vector<const DeadLette
       optional_text(&DeadLetter::sqlstate), column(letters, payload_size),
       optional_text(&DeadLetter::source), optional_text(&DeadLetter::path),
       optional_text(&DeadLetter::operation), column(letters, rev),
-      column(letters, [](const DeadLetter* one) { return one->cid; }), now, limits.per_account,
-      limits.table_bytes, limits.account_bytes);
+      column(letters, &DeadLetter::cid), now, limits.per_account, limits.table_bytes,
+      limits.account_bytes);
 }
 
 }  // namespace

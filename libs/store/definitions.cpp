@@ -56,10 +56,9 @@ bool needs_drop(const DefectError& error) {
   return error.sqlstate() == "42P16" || error.sqlstate() == "42P13";
 }
 
-std::set<std::string> first_column(const Rows& rows) {
-  std::set<std::string> values;
-  for (std::size_t row = 0; row < rows.size(); ++row) values.emplace(rows.text(row, 0));
-  return values;
+std::set<std::string> set_of(const Rows& rows) {
+  const std::vector<std::string> values = rows_of<std::string>(rows);
+  return {values.begin(), values.end()};
 }
 
 /// Whether a file creates an object, such as `function bsky.post(text)`.
@@ -82,7 +81,7 @@ class Application {
       file_of_.emplace(rows.text(row, 1), rows.text(row, 0));
     }
     if (session_.run("SELECT to_regclass('skua.lexicons')").is_null(0, 0)) return;
-    lexicon_views_ = first_column(session_.run(
+    lexicon_views_ = set_of(session_.run(
         "SELECT format('view lexicon.%I', view_name) FROM skua.lexicons WHERE view_name IS NOT "
         "NULL"));
   }
@@ -108,11 +107,7 @@ class Application {
       created = create(file);
     }
     session_.run("RELEASE SAVEPOINT definitions");
-    Array objects(Array::Type::text);
-    for (const std::string& object : created) objects.text(object);
-    Params params;
-    params.text(file.name).text(file.checksum()).array(objects);
-    session_.execute(kSave, params);
+    session_.execute(kSave, file.name, file.checksum(), created);
     created_.merge(created);
     logger("store")->debug("applied {}", file.name);
   }
@@ -121,10 +116,10 @@ class Application {
   std::set<std::string> create(const SchemaFile& file) {
     const std::string list_objects =
         "WITH " + kObjects + "SELECT name || E'\\n' || place FROM objects";
-    const std::set<std::string> before = first_column(session_.run(list_objects));
+    const std::set<std::string> before = set_of(session_.run(list_objects));
     session_.run(std::string(file.sql));
     std::set<std::string> created;
-    for (const std::string& entry : first_column(session_.run(list_objects))) {
+    for (const std::string& entry : set_of(session_.run(list_objects))) {
       std::string object = entry.substr(0, entry.find('\n'));
       // Grants change functions, too.
       if (!before.contains(entry) && creates(file.sql, object)) created.insert(std::move(object));
@@ -142,15 +137,9 @@ class Application {
 
   /// Drops these objects and all of ours that depend on them, whose files are applied later.
   void drop(const std::set<std::string>& objects, std::string_view reason) {
-    Array names(Array::Type::text);
-    for (const std::string& object : objects) names.text(object);
-    Params params;
-    params.array(names);
-    const Rows rows = session_.execute(kDependents, params);
     std::vector<std::string> ours;
     std::vector<std::string> others;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      std::string object(rows.text(row, 0));
+    for (std::string& object : session_.query<std::string>(kDependents, objects)) {
       const bool is_ours = file_of_.contains(object) || lexicon_views_.contains(object);
       (is_ours ? ours : others).push_back(std::move(object));
     }
@@ -176,11 +165,8 @@ class Application {
       if (was_applied && !created_.contains(object)) leftovers.insert(object);
     }
     if (!leftovers.empty()) drop(leftovers, "this version of skua");
-    for (const std::string& name :
-         first_column(session_.run("SELECT name FROM skua.schema_files"))) {
-      Params params;
-      params.text(name);
-      if (!files.contains(name)) session_.execute(kForget, params);
+    for (const std::string& name : set_of(session_.run("SELECT name FROM skua.schema_files"))) {
+      if (!files.contains(name)) session_.execute(kForget, name);
     }
   }
 

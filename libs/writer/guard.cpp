@@ -2,7 +2,6 @@
 
 #include "writer/guard.sql.hpp"
 namespace skua::writer {
-namespace {}  // namespace
 
 std::vector<GuardedChange> drop_known(store::Session& session,
                                       std::span<const event::ResolvedEvent* const> changes) {

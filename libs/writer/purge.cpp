@@ -3,7 +3,6 @@
 #include "base/crash_point.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
-#include "store/first_column.hpp"
 #include "store/sql_error.hpp"
 #include "store/sqlstate.hpp"
 #include "writer/account_locks.hpp"
@@ -51,19 +50,10 @@ bool lock_within_a_second(store::Session& session, const std::string& did) {
 }  // namespace
 
 std::vector<std::string> add_purges(store::Session& session, std::span<const Purge> purges) {
-  store::Array dids(store::Array::Type::text);
-  store::Array ids(store::Array::Type::int4);
-  store::Array revs(store::Array::Type::int8);
-  store::Array times(store::Array::Type::timestamptz);
-  for (const Purge& purge : purges) {
-    dids.text(purge.did);
-    ids.int4(purge.actor_id);
-    revs.int8(static_cast<std::int64_t>(purge.floor.value));
-    times.timestamp(purge.said_at);
-  }
-  store::Params params;
-  params.array(dids).array(ids).array(revs).array(times);
-  return store::first_column(session.execute(sql::purge_add, params));
+  using store::column;
+  return session.query<std::string>(sql::purge_add, column(purges, &Purge::did),
+                                    column(purges, &Purge::actor_id), column(purges, &Purge::floor),
+                                    column(purges, &Purge::said_at));
 }
 
 PurgeStep purge_step(store::Session& session, const std::string& did, std::size_t limit) {
@@ -86,9 +76,7 @@ PurgeStep purge_step(store::Session& session, const std::string& did, std::size_
 }
 
 std::vector<std::string> purges_after(store::Session& session, const std::string& did) {
-  store::Params params;
-  params.text(did);
-  return store::first_column(session.execute(sql::purge_after, params));
+  return session.query<std::string>(sql::purge_after, did);
 }
 
 Confirmation confirm_deletion(store::Session& session, const std::string& did,

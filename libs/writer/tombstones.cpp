@@ -2,7 +2,6 @@
 
 #include "writer/tombstones.sql.hpp"
 namespace skua::writer {
-namespace {}  // namespace
 
 void write_tombstones(store::Session& session, std::span<const event::ResolvedEvent* const> deletes,
                       const SourceNames& sources) {

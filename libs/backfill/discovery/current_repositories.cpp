@@ -18,11 +18,10 @@ std::size_t leave_out_current(store::Session& session, std::vector<NewJob>& jobs
     if (job.listed) listed.push_back(&job);
   }
   if (listed.empty()) return 0;
-  const auto of = [](auto member) { return [member](const NewJob* job) { return job->*member; }; };
   boost::unordered_flat_set<std::string, SeededHash> current;
-  for (std::string& did : session.query<std::string>(sql::repositories_current,
-                                                     store::column(listed, of(&NewJob::did)),
-                                                     store::column(listed, of(&NewJob::listed)))) {
+  for (std::string& did :
+       session.query<std::string>(sql::repositories_current, store::column(listed, &NewJob::did),
+                                  store::column(listed, &NewJob::listed))) {
     current.insert(std::move(did));
   }
   return std::erase_if(jobs, [&](const NewJob& job) { return current.contains(job.did); });

@@ -13,7 +13,6 @@
 #include "event/resolved_event.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
-#include "store/first_column.hpp"
 #include "store/repository_table.hpp"
 #include "writer/account_locks.hpp"
 #include "writer/effects.hpp"
@@ -106,9 +105,7 @@ void write_statuses(store::Session& session, const Repositories& repositories, T
   for (std::size_t i = 0; i < changed.size(); ++i) {
     effects.account_changed(changed.int4(i, 0), false);
   }
-  store::Params asked;
-  asked.array(ids);
-  std::vector<std::string> dids = store::first_column(session.execute(sql::finish_deleted, asked));
+  std::vector<std::string> dids = session.query<std::string>(sql::finish_deleted, ids);
   std::sort(dids.begin(), dids.end());
   std::vector<store::Gap> gaps;
   gaps.reserve(dids.size());

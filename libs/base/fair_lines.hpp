@@ -95,7 +95,7 @@ class FairLines {
   };
   using Lines = boost::unordered_flat_map<Key, Line, Hash>;
 
-  void append(const Key& key, T item, bool is_first) {
+  void append(const Key& key, T&& item, bool is_first) {
     const std::uint32_t place = free_place(std::move(item));
     const auto line = lines_.try_emplace(key).first;
     if (line->second.first == kNone) {
@@ -111,14 +111,15 @@ class FairLines {
     settle(line);
   }
 
-  std::uint32_t free_place(T item) {
+  std::uint32_t free_place(T&& item) {
     if (free_ == kNone) {
       places_.push_back({std::move(item)});
       return static_cast<std::uint32_t>(places_.size() - 1);
     }
     const std::uint32_t place = free_;
     free_ = places_[place].next;
-    places_[place] = {std::move(item)};
+    places_[place].item = std::move(item);
+    places_[place].next = kNone;
     return place;
   }
 

@@ -35,7 +35,7 @@ class FairQueue {
     std::size_t cost = std::numeric_limits<std::size_t>::max();
   };
 
-  void push(T item) {
+  void push(T&& item) {
     bool many = false;
     {
       const std::scoped_lock lock(mutex_);

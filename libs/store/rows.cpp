@@ -43,12 +43,11 @@ TypeOid Rows::column_type(std::size_t column) const {
 }
 
 bool Rows::is_null(std::size_t row, std::size_t column) const {
-  return impl_->at(row, column).is_null();
+  return impl_->at(row, column).data() == nullptr;
 }
 
 std::string_view Rows::text(std::size_t row, std::size_t column) const {
-  const pqxx::field field = impl_->at(row, column);
-  return {field.c_str(), field.size()};
+  return impl_->at(row, column);
 }
 
 std::optional<std::string> Rows::text_or_null(std::size_t row, std::size_t column) const {

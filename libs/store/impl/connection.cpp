@@ -1,6 +1,8 @@
 #include "store/impl/connection.hpp"
 
 #include <memory>
+#include <mutex>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <libpq-fe.h>
@@ -55,6 +57,29 @@ void check_types(PGconn* handle, const std::string& name,
                                   type_name(declared), type_name(passed)),
                       "");
   }
+}
+
+/// The statements whose parameters the process has checked: each connection prepares all of its
+/// statements, but their types are the same everywhere.
+class CheckedStatements {
+ public:
+  bool contains(const std::string& name) const {
+    const std::scoped_lock lock(mutex_);
+    return names_.contains(name);
+  }
+  void add(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    names_.insert(name);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_set<std::string> names_;
+};
+
+CheckedStatements& checked_statements() {
+  static CheckedStatements statements;
+  return statements;
 }
 
 #if PQXX_VERSION_MAJOR >= 7
@@ -203,7 +228,10 @@ pqxx::result Connection::execute(const std::string& name, const std::string& sql
   if (!prepared_.contains(name)) {
     // This fails in a failed transaction.
     prepare(name, sql);
-    check_types(handle_, name, values);
+    if (!checked_statements().contains(name)) {
+      check_types(handle_, name, values);
+      checked_statements().add(name);
+    }
     prepared_.insert(name);
   }
   return library_->execute(name, values);

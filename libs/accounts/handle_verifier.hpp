@@ -87,7 +87,7 @@ class HandleVerifier {
   const Clock& clock_;
   HandleCounters counters_;
   transport::RequestBudget budget_;
-  boost::unordered_flat_set<std::int32_t> under_way_;  // accounts; the verifier's thread alone
+  boost::unordered_flat_set<AccountNumber> under_way_;  // accounts; the verifier's thread alone
   BoundedQueue<writer::DueHandle> queue_;
   std::mutex mutex_;
   std::vector<writer::CheckedHandle> checked_;

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/account_number.hpp"
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
 #include "change_feed/log_pages.sql.hpp"
@@ -55,7 +56,7 @@ constexpr std::size_t kMoreRecords = 4;
 /// A change while its page is made.
 struct Draft {
   std::shared_ptr<ChangeEvent> event;
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
 };
@@ -105,7 +106,7 @@ Draft draft_of(const Rows& rows, std::size_t row) {
   event->status = text_at(rows, row, 11);
   event->handle = text_at(rows, row, 12);
   event->handle_valid = boolean_at(rows, row, 13);
-  return {std::move(event), rows.int4(row, 14), rows.int4(row, 15), rkey};
+  return {std::move(event), rows.int8(row, 14), rows.int4(row, 15), rkey};
 }
 
 /// The draft of a position, if it passed the filter.
@@ -187,7 +188,7 @@ std::optional<std::int64_t> add_records(store::Session& session, const std::vect
 
 }  // namespace
 
-bool PageAccounts::has(std::int32_t account) const {
+bool PageAccounts::has(AccountNumber account) const {
   if (only) return account == *only;
   return (account & (lanes - 1)) == lane &&
          !std::binary_search(without.begin(), without.end(), account);

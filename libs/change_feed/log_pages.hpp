@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "change_feed/change_event.hpp"
 #include "change_feed/change_filter.hpp"
@@ -48,11 +49,11 @@ struct PageAccounts {
   std::int32_t lane = 0;
   std::int32_t lanes = 1;
   /// This account only.
-  std::optional<std::int32_t> only = std::nullopt;
+  std::optional<AccountNumber> only = std::nullopt;
   /// Not these accounts; sorted.
-  std::vector<std::int32_t> without = {};
+  std::vector<AccountNumber> without = {};
 
-  bool has(std::int32_t account) const;
+  bool has(AccountNumber account) const;
 };
 
 /// Successive changes.

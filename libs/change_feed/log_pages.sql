@@ -69,7 +69,7 @@ FROM (
   SELECT t.place, t.cid, t.text, sum(octet_length(t.text)) OVER (ORDER BY t.place) AS total
   FROM (
     SELECT j.place, j.cid, j.record::text AS text
-    FROM bsky.record_json($1::int4[], $2::int4[], $3::int8[]) AS j
+    FROM bsky.record_json($1::int8[], $2::int4[], $3::int8[]) AS j
   ) AS t
 ) AS r
 ORDER BY 1;

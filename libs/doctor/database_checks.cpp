@@ -26,7 +26,6 @@
 #include "doctor/roles.hpp"
 #include "doctor/schema.hpp"
 #include "doctor/server.hpp"
-#include "resolve/actor_sequence.hpp"
 #include "store/database_problem.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -122,10 +121,6 @@ constexpr std::array kSchemaChecks{
     DatabaseCheck{"repositories",
                   [](store::Session& session) {
                     return Findings{judge_repositories(status::repository_counts(session))};
-                  }},
-    DatabaseCheck{"account numbers",
-                  [](store::Session& session) {
-                    return Findings{judge_account_numbers(resolve::actor_numbers_used(session))};
                   }},
 };
 

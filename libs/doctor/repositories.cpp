@@ -12,8 +12,6 @@ namespace {
 constexpr double kManyPartial = 0.5;
 /// A host that is down for a day fails few of them.
 constexpr std::int64_t kManyFailed = 1000;
-constexpr double kManyNumbers = 0.5;
-constexpr double kNearlyAllNumbers = 0.95;
 
 }  // namespace
 
@@ -37,14 +35,6 @@ Finding judge_repositories(const status::RepositoryCounts& counts) {
                   "If you need the records from before Skua began: run `skua backfill`.");
   }
   return ok("repositories", detail);
-}
-
-Finding judge_account_numbers(double used) {
-  const std::string detail = fmt::format("{:.1f} % are used", used * 100);
-  if (used >= kNearlyAllNumbers)
-    return error("account numbers", problem("account-numbers"), detail);
-  if (used >= kManyNumbers) return warning("account numbers", problem("account-numbers"), detail);
-  return ok("account numbers", detail);
 }
 
 }  // namespace skua::doctor

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/account_number.hpp"
 #include "event/unresolved_event.hpp"
 
 namespace skua::event {
@@ -10,7 +11,7 @@ namespace skua::event {
 /// resolved in place (`ActorRef::id`, `RecordRef::actor_id` and so on).
 struct ResolvedEvent {
   UnresolvedEvent event;
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   /// The collection of a record change; otherwise 0.
   std::int32_t collection_id = 0;
   std::int64_t rkey_number = 0;

@@ -26,13 +26,13 @@ void take_locks(store::Session& session, const std::vector<Verdict>& verdicts) {
 }
 
 void set_reasons(store::Session& session, const std::vector<Verdict*>& verdicts) {
-  Array actors(Array::Type::int4);
+  Array actors(Array::Type::int8);
   Array collections(Array::Type::int4);
   Array rkeys(Array::Type::int8);
   Array revs(Array::Type::int8);
   Array reasons(Array::Type::text);
   for (const Verdict* verdict : verdicts) {
-    actors.int4(verdict->row.key.actor_id);
+    actors.int8(verdict->row.key.actor_id);
     collections.int4(verdict->row.key.collection_id);
     rkeys.int8(verdict->row.key.rkey);
     revs.int8(static_cast<std::int64_t>(verdict->row.rev.value));

@@ -59,7 +59,7 @@ std::size_t append_rows(store::Session& session, const writer::TableWriter& tabl
   for (std::size_t i = 0; i < found.size(); ++i) {
     StoredRow& row = rows.emplace_back();
     row.place = Place::parse(found.text(i, 0));
-    row.key = {found.int4(i, 1), found.int4(i, 2), found.int8(i, 3)};
+    row.key = {found.int8(i, 1), found.int4(i, 2), found.int8(i, 3)};
     row.rev = atproto::Tid{static_cast<std::uint64_t>(found.int8(i, 4))};
     row.cid = digest_of(found.text(i, 5));
     row.indexed_at = found.timestamp(i, 6);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/account_number.hpp"
 #include "atproto/cid.hpp"
 
 namespace skua::records {
@@ -11,7 +12,7 @@ namespace skua::records {
 /// Another account that a record names. `id` is 0 until it is resolved to `bsky.actors.id`.
 struct ActorRef {
   std::string_view did;
-  std::int32_t id = 0;
+  AccountNumber id = 0;
 };
 
 /// Another record that a record names. The views point into the record's block. The decoder fills
@@ -25,7 +26,7 @@ struct RecordRef {
   std::optional<atproto::Cid> cid;
 
   /// Filled by resolving; 0 before.
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey_number = 0;
 };

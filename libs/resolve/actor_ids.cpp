@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/crash_point.hpp"
 #include "resolve/actor_ids.sql.hpp"
 #include "resolve/actor_sequence.hpp"
@@ -27,7 +28,7 @@ store::Array text_array(std::span<const std::string_view> texts) {
 void take(const store::Rows& rows, std::vector<std::string_view>& missing, IdCache& cache,
           ActorIds& found) {
   ActorIds ids;
-  for (std::size_t i = 0; i < rows.size(); ++i) ids.emplace(rows.text(i, 1), rows.int4(i, 0));
+  for (std::size_t i = 0; i < rows.size(); ++i) ids.emplace(rows.text(i, 1), rows.int8(i, 0));
   std::erase_if(missing, [&](std::string_view did) {
     const auto place = ids.find(did);
     if (place == ids.end()) return false;
@@ -48,7 +49,7 @@ void find(store::Session& session, std::vector<std::string_view>& missing, IdCac
 /// Moves accounts that another thread has added to the cache from `missing` to `found`.
 void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds& found) {
   std::erase_if(missing, [&](std::string_view did) {
-    const std::int32_t id = cache.find(did);
+    const AccountNumber id = cache.find(did);
     if (id != 0) found.emplace(did, id);
     return id != 0;
   });
@@ -76,11 +77,11 @@ void insert(store::Session& session, std::vector<std::string_view>& mine, IdCach
 /// contains a NUL.
 bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
           ActorNumbers& numbers, FoundActors& found, Timestamp now) {
-  const std::vector<std::int32_t> ids = numbers.take(session, mine.size());
+  const std::vector<AccountNumber> ids = numbers.take(session, mine.size());
   store::CopyRows rows(3);
   for (std::size_t i = 0; i < mine.size(); ++i) {
     rows.row();
-    rows.int4(ids[i]);
+    rows.int8(ids[i]);
     rows.text(mine[i]);
     rows.timestamp(now);
   }
@@ -110,14 +111,14 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
 }
 
 /// Reads the accounts whose numbers are greater than `after` and at most `last`.
-void read_between(store::Session& session, IdCache& cache, std::int32_t after, std::int32_t last) {
+void read_between(store::Session& session, IdCache& cache, AccountNumber after, AccountNumber last) {
   while (true) {
     store::Params params;
-    params.int4(after).int4(last);
+    params.int8(after).int8(last);
     const store::Rows rows = session.execute(sql::actors_all, params);
     if (rows.empty()) return;
-    for (std::size_t i = 0; i < rows.size(); ++i) cache.insert(rows.text(i, 1), rows.int4(i, 0));
-    after = rows.int4(rows.size() - 1, 0);
+    for (std::size_t i = 0; i < rows.size(); ++i) cache.insert(rows.text(i, 1), rows.int8(i, 0));
+    after = rows.int8(rows.size() - 1, 0);
   }
 }
 
@@ -129,14 +130,13 @@ void fill_with_actors(const std::string& database_url, IdCache& cache) {
   };
   const auto session = connect();
   raise_actor_sequence(*session);
-  ActorNumberAlarm().look_at(actor_numbers_used(*session));
-  const std::int32_t newest = session->execute(sql::actors_newest, {}).int4(0, 0);
+  const AccountNumber newest = session->execute(sql::actors_newest, {}).int8(0, 0);
   if (static_cast<std::size_t>(newest) > cache.room()) return;
   // Set before the first read, because the cache resets it when it drops an entry.
   cache.set_holds_all(true);
   // Two sessions read one half each: the server reads while this process stores an answer.
   auto newer = std::async(std::launch::async, [&] {
-    read_between(*connect(), cache, newest / 2, std::numeric_limits<std::int32_t>::max());
+    read_between(*connect(), cache, newest / 2, std::numeric_limits<AccountNumber>::max());
   });
   read_between(*session, cache, 0, newest / 2);
   newer.get();
@@ -179,7 +179,7 @@ FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, Actor
     claims.wait_for(others);
     wanted.clear();
     for (const std::string_view did : others) {
-      if (const std::int32_t id = cache.find(did); id != 0) {
+      if (const AccountNumber id = cache.find(did); id != 0) {
         found.ids.emplace(did, id);
       } else {
         wanted.push_back(did);

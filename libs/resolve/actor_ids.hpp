@@ -8,6 +8,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/account_number.hpp"
 #include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "resolve/actor_numbers.hpp"
@@ -17,14 +18,14 @@
 
 namespace skua::resolve {
 
-using ActorIds = boost::unordered_flat_map<std::string_view, std::int32_t, SeededHash>;
+using ActorIds = boost::unordered_flat_map<std::string_view, AccountNumber, SeededHash>;
 using ActorClaims = Claims<std::string, std::string_view, SeededHash>;
 
 struct FoundActors {
   ActorIds ids;
   /// Many that got their rows in this call: in no other row does one of these ids stand yet, but
   /// for what others wrote since. Sorted.
-  std::vector<std::int32_t> inserted;
+  std::vector<AccountNumber> inserted;
 };
 
 /// Reads all of `bsky.actors` into the cache if they fit, a million in half a second, over two

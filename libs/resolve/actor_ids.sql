@@ -15,6 +15,6 @@ SELECT coalesce(max(id), 0) FROM bsky.actors;
 -- name: actors_all
 SELECT id, did
 FROM bsky.actors
-WHERE id > $1::int4 AND id <= $2::int4
+WHERE id > $1::int8 AND id <= $2::int8
 ORDER BY id
 LIMIT 50000;

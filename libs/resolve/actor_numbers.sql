@@ -2,4 +2,4 @@
 SELECT nextval('bsky.actors_id_seq') FROM generate_series(1, $1::int4);
 
 -- name: actors_any_taken
-SELECT EXISTS (SELECT FROM bsky.actors WHERE id = ANY($1::int4[]));
+SELECT EXISTS (SELECT FROM bsky.actors WHERE id = ANY($1::int8[]));

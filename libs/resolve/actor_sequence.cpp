@@ -5,21 +5,6 @@
 
 namespace skua::resolve {
 
-double actor_numbers_used(store::Session& session) {
-  return session.execute(sql::actors_sequence_last, {}).real(0, 0);
-}
-
-bool ActorNumberAlarm::look_at(double used) {
-  const int percent = used >= 0.8 ? 80 : used >= 0.5 ? 50 : 0;
-  if (percent <= warned_percent_) return false;
-  warned_percent_ = percent;
-  logger("store")->warn(
-      "{:.0f} % of all account numbers are used; when none is left, indexing stops: see "
-      "docs/problems.md, 'Account numbers'",
-      used * 100);
-  return true;
-}
-
 bool raise_actor_sequence(store::Session& session) {
   if (!session.execute(sql::actors_sequence_is_behind, {}).boolean(0, 0)) return false;
   store::Transaction transaction(session);

@@ -5,6 +5,3 @@ SELECT (SELECT coalesce(max(id), 0) FROM bsky.actors) > (SELECT last_value FROM 
 SELECT setval('bsky.actors_id_seq', max(id))
 FROM bsky.actors
 HAVING max(id) > (SELECT last_value FROM bsky.actors_id_seq);
-
--- name: actors_sequence_last
-SELECT last_value::float8 / 2147483647 FROM bsky.actors_id_seq;

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/account_number.hpp"
 #include "atproto/syntax.hpp"
 #include "base/seeded_hash.hpp"
 
@@ -48,8 +49,8 @@ bool IdCache::parse_plc(std::string_view did, PlcKey& key) {
   return true;
 }
 
-std::int32_t IdCache::find(std::string_view did) {
-  const auto value_of = [](const std::int32_t* id) { return id == nullptr ? 0 : *id; };
+AccountNumber IdCache::find(std::string_view did) {
+  const auto value_of = [](const AccountNumber* id) { return id == nullptr ? 0 : *id; };
   if (PlcKey key; parse_plc(did, key)) {
     return shard_of(hash_value(key)).with([&](Shard& shard) {
       return value_of(shard.plc.find(key));
@@ -60,7 +61,7 @@ std::int32_t IdCache::find(std::string_view did) {
   });
 }
 
-void IdCache::insert(std::string_view did, std::int32_t id) {
+void IdCache::insert(std::string_view did, AccountNumber id) {
   if (PlcKey key; parse_plc(did, key)) {
     shard_of(hash_value(key)).with([&](Shard& shard) {
       shard.plc.insert(key, id);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/account_number.hpp"
 #include "base/generational_map.hpp"
 #include "base/guarded.hpp"
 #include "base/seeded_hash.hpp"
@@ -20,8 +21,8 @@ class IdCache {
   explicit IdCache(std::size_t capacity);
 
   /// 0: not known here.
-  std::int32_t find(std::string_view did);
-  void insert(std::string_view did, std::int32_t id);
+  AccountNumber find(std::string_view did);
+  void insert(std::string_view did, AccountNumber id);
   std::size_t size() const;
   /// The number of entries that always fit.
   std::size_t room() const { return capacity_ * 3 / 8; }
@@ -49,9 +50,9 @@ class IdCache {
 
   struct Shard {
     explicit Shard(std::size_t capacity) : plc(capacity), other(capacity / 16 + 1) {}
-    GenerationalMap<PlcKey, std::int32_t> plc;
+    GenerationalMap<PlcKey, AccountNumber> plc;
     /// did:web and other methods: few.
-    GenerationalMap<std::string, std::int32_t, SeededHash> other;
+    GenerationalMap<std::string, AccountNumber, SeededHash> other;
   };
   Guarded<Shard>& shard_of(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }
 
@@ -67,7 +68,7 @@ class KnownPosts {
  public:
   /// No padding: millions are stored.
   struct [[gnu::packed, gnu::aligned(4)]] Key {
-    std::int32_t actor_id = 0;
+    AccountNumber actor_id = 0;
     std::int64_t rkey = 0;
     friend auto operator<=>(const Key&, const Key&) = default;
     friend std::size_t hash_value(const Key& key) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/crash_point.hpp"
 #include "resolve/post_stubs.sql.hpp"
 #include "resolve/worth_copying.hpp"
@@ -18,10 +19,10 @@ using store::Array;
 using Key = KnownPosts::Key;
 
 store::Params keys_of(std::span<const Key> posts) {
-  Array actors(Array::Type::int4);
+  Array actors(Array::Type::int8);
   Array rkeys(Array::Type::int8);
   for (const Key& key : posts) {
-    actors.int4(key.actor_id);
+    actors.int8(key.actor_id);
     rkeys.int8(key.rkey);
   }
   store::Params params;
@@ -31,7 +32,7 @@ store::Params keys_of(std::span<const Key> posts) {
 
 /// Which of the posts have a row; those of `new_actors` are not looked for.
 std::vector<bool> find(store::Session& session, KnownPosts& known, std::span<const Key> posts,
-                       std::span<const std::int32_t> new_actors) {
+                       std::span<const AccountNumber> new_actors) {
   std::vector<bool> is_there(posts.size());
   std::vector<Key> asked;
   std::vector<std::size_t> places;
@@ -52,7 +53,7 @@ std::vector<bool> find(store::Session& session, KnownPosts& known, std::span<con
 /// Appends those that have no row. False: one has one after all, from another process or the post
 /// itself at this moment, and none was appended.
 bool copy_absent(store::Session& session, KnownPosts& known, std::span<const Key> posts,
-                 std::span<const std::int32_t> new_actors, Timestamp now) {
+                 std::span<const AccountNumber> new_actors, Timestamp now) {
   const std::vector<bool> is_there = known.seems_complete()
                                          ? std::vector<bool>(posts.size())
                                          : find(session, known, posts, new_actors);
@@ -60,7 +61,7 @@ bool copy_absent(store::Session& session, KnownPosts& known, std::span<const Key
   for (std::size_t i = 0; i < posts.size(); ++i) {
     if (is_there[i]) continue;
     rows.row();
-    rows.int4(posts[i].actor_id);
+    rows.int8(posts[i].actor_id);
     rows.int8(posts[i].rkey);
     rows.int8(0);
     rows.timestamp(now);
@@ -77,7 +78,7 @@ bool copy_absent(store::Session& session, KnownPosts& known, std::span<const Key
 }
 
 void insert(store::Session& session, KnownPosts& known, std::span<const Key> posts,
-            std::span<const std::int32_t> new_actors, Timestamp now) {
+            std::span<const AccountNumber> new_actors, Timestamp now) {
   if (posts.size() >= kWorthCopying && copy_absent(session, known, posts, new_actors, now)) return;
   store::Params params = keys_of(posts);
   params.timestamp(now);
@@ -87,7 +88,7 @@ void insert(store::Session& session, KnownPosts& known, std::span<const Key> pos
 }  // namespace
 
 void insert_post_stubs(store::Session& session, KnownPosts& known, PostClaims& claims,
-                       std::span<const Key> missing, std::span<const std::int32_t> new_actors,
+                       std::span<const Key> missing, std::span<const AccountNumber> new_actors,
                        Timestamp now) {
   std::vector<Key> wanted(missing.begin(), missing.end());
   while (!wanted.empty()) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "resolve/claims.hpp"
 #include "resolve/id_cache.hpp"
@@ -18,6 +19,6 @@ using PostClaims = Claims<KnownPosts::Key>;
 /// have no row, and looked for only if that proves wrong.
 void insert_post_stubs(store::Session& session, KnownPosts& known, PostClaims& claims,
                        std::span<const KnownPosts::Key> missing,
-                       std::span<const std::int32_t> new_actors, Timestamp now);
+                       std::span<const AccountNumber> new_actors, Timestamp now);
 
 }  // namespace skua::resolve

@@ -2,12 +2,12 @@
 -- No look-up before: the insert makes it itself, and unlike with accounts a conflict burns nothing.
 INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at)
 SELECT actor_id, rkey, 0, $3::timestamptz
-FROM unnest($1::int4[], $2::int8[]) AS k(actor_id, rkey)
+FROM unnest($1::int8[], $2::int8[]) AS k(actor_id, rkey)
 ON CONFLICT (actor_id, rkey) DO NOTHING;
 
 -- name: posts_find
 SELECT k.place - 1
-FROM unnest($1::int4[], $2::int8[])
+FROM unnest($1::int8[], $2::int8[])
 WITH ORDINALITY AS k(actor_id, rkey, place)
 CROSS JOIN LATERAL (
   SELECT FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0

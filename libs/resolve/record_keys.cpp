@@ -9,14 +9,14 @@ using store::Array;
 using Texts = std::map<store::RecordKey, KeyText>;
 
 struct Columns {
-  Array actors{Array::Type::int4};
+  Array actors{Array::Type::int8};
   Array collections{Array::Type::int4};
   Array rkeys{Array::Type::int8};
   Array texts{Array::Type::text};
 
   explicit Columns(const Texts& rows) {
     for (const auto& [key, text] : rows) {
-      actors.int4(key.actor_id);
+      actors.int8(key.actor_id);
       collections.int4(key.collection_id);
       rkeys.int8(key.rkey);
       texts.text(text.text);
@@ -32,7 +32,7 @@ void compare(store::Session& session, Texts& texts, KeyConflicts& conflicts) {
   params.array(columns.actors).array(columns.collections).array(columns.rkeys);
   const store::Rows rows = session.execute(sql::rkeys_find, params);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto place = texts.find({rows.int4(i, 0), rows.int4(i, 1), rows.int8(i, 2)});
+    const auto place = texts.find({rows.int8(i, 0), rows.int4(i, 1), rows.int8(i, 2)});
     const std::string_view stored = rows.text(i, 3);
     if (stored != place->second.text) conflicts.emplace(place->first, stored);
     texts.erase(place);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "store/record_key.hpp"
 
 namespace skua::resolve {
@@ -131,7 +132,7 @@ std::vector<Conflict> Resolver::beyond_share(Events events) {
     // A repository may mention any number of accounts: the limits of downloads bound it.
     if (event.event.source == event::EventSource::Backfill || change_of(event) == nullptr) continue;
     std::size_t unknown = 0;
-    visit_actors(event, [&](std::string_view /*did*/, std::int32_t id) {
+    visit_actors(event, [&](std::string_view /*did*/, AccountNumber id) {
       if (id == 0) ++unknown;
     });
     if (unknown == 0 || ids_.number_shares.take(event.event.did, unknown)) continue;
@@ -141,7 +142,7 @@ std::vector<Conflict> Resolver::beyond_share(Events events) {
 }
 
 std::vector<Conflict> Resolver::resolve_all(Events events) {
-  const std::vector<std::int32_t> new_actors = resolve_actors(events);
+  const std::vector<AccountNumber> new_actors = resolve_actors(events);
   resolve_collections(events);
   std::vector<Conflict> conflicts = resolve_keys(events);
   insert_stubs(events, conflicts, new_actors);
@@ -155,7 +156,7 @@ bool Resolver::find_known(Events events) {
     // History comes account by account.
     if (last != nullptr && event->event.did == last->event.did) event->actor_id = last->actor_id;
     last = event;
-    visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
+    visit_actors(*event, [&](std::string_view did, AccountNumber& id) {
       if (id == 0) id = ids_.actors.find(did);
       are_all_known = are_all_known && id != 0;
     });
@@ -163,10 +164,10 @@ bool Resolver::find_known(Events events) {
   return are_all_known;
 }
 
-std::vector<std::int32_t> Resolver::resolve_actors(Events events) {
+std::vector<AccountNumber> Resolver::resolve_actors(Events events) {
   std::vector<std::string_view> missing;
   for (ResolvedEvent* event : events) {
-    visit_actors(*event, [&](std::string_view did, std::int32_t id) {
+    visit_actors(*event, [&](std::string_view did, AccountNumber id) {
       if (id == 0) missing.push_back(did);
     });
   }
@@ -176,7 +177,7 @@ std::vector<std::int32_t> Resolver::resolve_actors(Events events) {
   FoundActors found = find_or_insert_actors(session_, ids_.actors, ids_.claims, ids_.numbers,
                                             missing, clock_.now());
   for (ResolvedEvent* event : events) {
-    visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
+    visit_actors(*event, [&](std::string_view did, AccountNumber& id) {
       if (id == 0) id = found.ids.at(did);
     });
   }
@@ -254,7 +255,7 @@ std::vector<Conflict> Resolver::resolve_keys(Events events) {
 }
 
 void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflicts,
-                            std::span<const std::int32_t> new_actors) {
+                            std::span<const AccountNumber> new_actors) {
   std::vector<KnownPosts::Key> missing;
   auto next_conflict = conflicts.begin();
   for (std::size_t i = 0; i < events.size(); ++i) {

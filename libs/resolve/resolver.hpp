@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
 #include "resolve/actor_ids.hpp"
@@ -69,11 +70,11 @@ class Resolver {
   std::vector<Conflict> beyond_share(Events events);
   std::vector<Conflict> resolve_all(Events events);
   /// Returns FoundActors::inserted.
-  std::vector<std::int32_t> resolve_actors(Events events);
+  std::vector<AccountNumber> resolve_actors(Events events);
   void resolve_collections(Events events);
   std::vector<Conflict> resolve_keys(Events events);
   void insert_stubs(Events events, const std::vector<Conflict>& conflicts,
-                    std::span<const std::int32_t> new_actors);
+                    std::span<const AccountNumber> new_actors);
 
   store::Session& session_;
   SharedIds& ids_;

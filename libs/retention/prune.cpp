@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "records/record.hpp"
 #include "writer/discard.hpp"
 #include "writer/table_writer.hpp"
@@ -24,20 +25,20 @@ std::size_t prune_table(store::Session& session, const writer::TableWriter& tabl
       "prune_" + table.name(),
       fmt::format(
           "WITH RECURSIVE s(id) AS ((SELECT min(t.actor_id) FROM {0} AS t WHERE t.actor_id "
-          "> $1::int4) UNION ALL SELECT (SELECT min(t.actor_id) FROM {0} AS t WHERE "
+          "> $1::int8) UNION ALL SELECT (SELECT min(t.actor_id) FROM {0} AS t WHERE "
           "t.actor_id > s.id) FROM s WHERE s.id IS NOT NULL) SELECT s.id, a.did FROM (SELECT "
           "s.id FROM s WHERE s.id IS NOT NULL LIMIT 1000) AS s JOIN bsky.actors AS a ON a.id "
           "= s.id ORDER BY s.id",
           table.name())};
   std::size_t rows = 0;
-  std::int32_t last = std::numeric_limits<std::int32_t>::min();
+  AccountNumber last = std::numeric_limits<AccountNumber>::min();
   for (;;) {
     store::Params params;
-    params.int4(last);
+    params.int8(last);
     const store::Rows found = session.execute(accounts, params);
     if (found.empty()) return rows;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      last = found.int4(i, 0);
+      last = found.int8(i, 0);
       const std::string did(found.text(i, 1));
       if (all_accounts || !filter.passes_did(did)) {
         rows += writer::discard_rows(session, table, did, last);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "base/crash_point.hpp"
 #include "records/record.hpp"
 #include "retention/removal.sql.hpp"
@@ -28,7 +29,7 @@ struct TableSize {
 /// A row of retention_excluded.
 struct ExcludedAccount {
   std::string did;
-  std::optional<std::int32_t> actor_id;
+  std::optional<AccountNumber> actor_id;
 };
 
 /// A row of retention_begin.

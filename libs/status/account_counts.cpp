@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "records/record.hpp"
 #include "status/account_counts.sql.hpp"
 #include "writer/table_writer.hpp"
@@ -28,10 +29,10 @@ std::int64_t projected(std::size_t counted, double share) {
 }
 
 /// Those of the accounts, sorted, that have a record in any table.
-std::set<std::int32_t> with_records(Session& session, const std::vector<std::int32_t>& actors) {
+std::set<AccountNumber> with_records(Session& session, const std::vector<AccountNumber>& actors) {
   // Whatever the revision.
   const std::vector<std::int64_t> any(actors.size(), std::numeric_limits<std::int64_t>::max());
-  std::set<std::int32_t> found;
+  std::set<AccountNumber> found;
   const auto look = [&](const writer::TableWriter& table) {
     const auto some = table.actors_with_rows_before(session, actors, any);
     found.insert(some.begin(), some.end());
@@ -73,24 +74,24 @@ RepositoryCounts repository_counts(Session& session, std::int64_t sampled_blocks
 
 AccountCounts account_counts(Session& session, std::int32_t sampled) {
   AccountCounts counts;
-  const std::int32_t newest = session.execute(sql::account_counts_newest, {}).int4(0, 0);
+  const AccountNumber newest = session.execute(sql::account_counts_newest, {}).int8(0, 0);
   counts.exact = newest <= sampled;
   Params params;
-  params.int4(newest).int4(sampled);
+  params.int8(newest).int4(sampled);
   const Rows rows = session.execute(sql::account_counts_sample, params);
   if (rows.empty()) return counts;
   const double share = static_cast<double>(rows.size()) / static_cast<double>(newest);
-  std::vector<std::int32_t> known;
-  std::set<std::int32_t> chained;
+  std::vector<AccountNumber> known;
+  std::set<AccountNumber> chained;
   std::map<std::string, std::size_t> hidden;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows.boolean(i, 1)) continue;
-    known.push_back(rows.int4(i, 0));
+    known.push_back(rows.int8(i, 0));
     if (!rows.boolean(i, 2)) hidden[std::string(rows.text(i, 3))] += 1;
-    if (rows.boolean(i, 4)) chained.insert(rows.int4(i, 0));
+    if (rows.boolean(i, 4)) chained.insert(rows.int8(i, 0));
   }
-  const std::set<std::int32_t> stored = with_records(session, known);
-  const auto is_unchained = [&](std::int32_t actor) { return !chained.contains(actor); };
+  const std::set<AccountNumber> stored = with_records(session, known);
+  const auto is_unchained = [&](AccountNumber actor) { return !chained.contains(actor); };
   counts.known = projected(known.size(), share);
   counts.with_records = projected(stored.size(), share);
   counts.without_chain = projected(

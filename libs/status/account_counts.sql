@@ -12,8 +12,8 @@ SELECT coalesce(max(id), 0) FROM bsky.actors;
 -- name: account_counts_sample
 -- Account numbers are dense, because failed inserts do not use them up. An id that is drawn twice is looked up once.
 WITH drawn AS MATERIALIZED (
-  SELECT DISTINCT CASE WHEN $1::int4 <= $2::int4 THEN n ELSE 1 + floor(random() * $1::int4)::int4 END AS id
-  FROM generate_series(1, least($1::int4, $2::int4)) AS n
+  SELECT DISTINCT CASE WHEN $1::int8 <= $2::int4 THEN n ELSE 1 + floor(random() * $1::int8)::int8 END AS id
+  FROM generate_series(1, least($1::int8, $2::int4)) AS n
 )
 SELECT d.id, a.id IS NOT NULL, a.active IS NOT FALSE, coalesce(a.status, 'inactive'),
   EXISTS (SELECT FROM skua.repositories AS r WHERE r.did = a.did)

@@ -43,8 +43,7 @@ void DatabaseSize::measure(store::LazySession& session) {
   std::optional<Sample> sample;
   try {
     const store::Rows rows = session.get().run("SELECT pg_database_size(current_database())");
-    sample = Sample{clock_.now(), rows.int8(0, 0), resolve::actor_numbers_used(session.get())};
-    alarm_.look_at(sample->actor_numbers_used);
+    sample = Sample{clock_.now(), rows.int8(0, 0)};
   } catch (const store::SqlError&) {
     session.reset();
   }

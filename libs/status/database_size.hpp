@@ -7,22 +7,18 @@
 #include <string>
 
 #include "base/time.hpp"
-#include "resolve/actor_sequence.hpp"
 #include "store/lazy_session.hpp"
 #include "store/session_thread.hpp"
 
 namespace skua::status {
 
-/// Measures the size of the database on disk and the share of used account numbers, warns of the
-/// latter, and notices a server that does not answer. Has a thread and a connection of its own, so
+/// Measures the size of the database on disk, and notices a server that does not answer. Has a thread and a connection of its own, so
 /// that a silent server delays nobody else. Never fails.
 class DatabaseSize {
  public:
   struct Sample {
     Timestamp at;
     std::int64_t bytes = 0;
-    /// The share of used account numbers, 0 to 1.
-    double actor_numbers_used = 0;
   };
 
   DatabaseSize(std::string database_url, const Clock& clock);
@@ -46,7 +42,6 @@ class DatabaseSize {
     std::chrono::steady_clock::time_point steady;
   };
   std::optional<Asked> asked_;
-  resolve::ActorNumberAlarm alarm_;
   store::SessionThread thread_;
 };
 

@@ -92,10 +92,6 @@ std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources
       parts.push_back("clock " + *difference + " PostgreSQL's");
     }
   }
-  if (rates.actor_numbers_used.value_or(0) >= 0.5) {
-    parts.push_back(
-        fmt::format("{:.0f} % of account numbers used", *rates.actor_numbers_used * 100));
-  }
   add_count("dead_letters", "dead letters");
   std::string text = laid_out(parts);
   if (!problems.empty()) text += "\n" + indented(problem_parts(problems));

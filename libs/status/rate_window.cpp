@@ -35,7 +35,6 @@ Rates RateWindow::add(const Metrics& all, const std::optional<DatabaseSize::Samp
     rates.latency = LatencyHistogram::between(first.latency, all.latency);
   }
   rates.disk_bytes = disk_growth();
-  if (disk) rates.actor_numbers_used = disk->actor_numbers_used;
   return rates;
 }
 

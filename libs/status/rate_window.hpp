@@ -23,8 +23,6 @@ struct Rates {
   /// Growth of the database on disk, in bytes per minute; nothing during about the first minute.
   /// Negative: the server has released space.
   std::optional<double> disk_bytes;
-  /// The share of used account numbers, 0 to 1; nothing while the database does not answer.
-  std::optional<double> actor_numbers_used;
 };
 
 /// Computes means over a minute. One thread.

@@ -111,7 +111,7 @@ json read_repository_info(Session& session, const std::string& did) {
   json info = {{"did", did},     {"account", nullptr}, {"chain", chain_of(account)},
                {"job", nullptr}, {"rows", 0},          {"collections", json::object()}};
   if (is_stored) {
-    info["account"] = {{"id", account.int4(0, 0)},
+    info["account"] = {{"id", account.int8(0, 0)},
                        {"handle", text_or_null(account, 0, 1)},
                        {"active", boolean_or_null(account, 0, 2)},
                        {"status", text_or_null(account, 0, 3)},

@@ -10,7 +10,6 @@
 #include "base/number_text.hpp"
 #include "base/size_text.hpp"
 #include "command_line/table.hpp"
-#include "resolve/actor_sequence.hpp"
 #include "status/account_counts.hpp"
 #include "status/backfill_monitor.hpp"
 #include "status/backfill_text.hpp"
@@ -192,12 +191,9 @@ std::string accounts_text(const json& counts) {
 
 json read_status(const std::string& database_url, const Clock& clock) {
   Session session(database_url, store::process_name("skua status"));
-  const Rows ids = session.run("SELECT last_value FROM bsky.actors_id_seq");
   const Rows size = session.run("SELECT pg_database_size(current_database())");
   return {{"at", format_datetime(clock.now())},
           {"database_bytes", size.int8(0, 0)},
-          {"actor_numbers_used", ids.int8(0, 0)},
-          {"actor_numbers_share", resolve::actor_numbers_used(session)},
           {"sources", read_source_list(session)},
           {"plc_cursor", plc_cursor(session)},
           {"tables", tables(session)},
@@ -210,10 +206,8 @@ json read_status(const std::string& database_url, const Clock& clock) {
 }
 
 std::string status_text(const json& status) {
-  std::string text = fmt::format("database {}, {} account numbers used ({:.2f} % of all)\n",
-                                 size_text(status["database_bytes"].get<double>()),
-                                 with_commas(status["actor_numbers_used"].get<std::int64_t>()),
-                                 status["actor_numbers_share"].get<double>() * 100);
+  std::string text =
+      fmt::format("database {}\n", size_text(status["database_bytes"].get<double>()));
   text += "\nsources\n";
   if (status["sources"].empty()) text += "  none yet: start `skua run`\n";
   for (const json& source : status["sources"]) {

@@ -9,7 +9,7 @@
 namespace skua::status {
 
 /// Reads the state of a database: sources with cursor, lag and process, tables with estimated rows
-/// and bytes, the share of used account numbers, accounts and repositories by state, dead letters
+/// and bytes, accounts and repositories by state, dead letters
 /// by reason, consumers and the change log, backfills. Scans small tables only. Throws
 /// store::SqlError.
 nlohmann::json read_status(const std::string& database_url, const Clock& clock);

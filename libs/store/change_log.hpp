@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "atproto/sha256.hpp"
 #include "store/session.hpp"
 
@@ -41,7 +42,7 @@ enum class ReferenceRole : std::int16_t {
 
 /// An account or a record as the target of a reference, by numbers.
 struct ReferenceTarget {
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   /// 0: the target is the account.
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
@@ -52,7 +53,7 @@ struct ReferenceTarget {
 struct Change {
   ChangeKind kind = ChangeKind::Record;
   ChangeOperation operation = ChangeOperation::Create;
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
   /// The revision that brought it.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "base/utf8.hpp"
 #include "store/consumer_letters.sql.hpp"
 
@@ -17,7 +18,7 @@ struct RequestedRow {
   std::int32_t timeline;
   std::int64_t position;
   std::string operation;
-  std::int32_t actor_id;
+  AccountNumber actor_id;
   std::int32_t collection_id;
   std::int64_t rkey;
   std::optional<Bytes> payload;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "store/dead_letter_table.hpp"
@@ -34,7 +35,7 @@ struct ConsumerLetter {
   /// create, update or delete.
   std::string operation;
   /// As in the change log; 0 where a kind of change has none.
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
   /// What the consumer keeps for people, such as the message that it sent; may be empty.

@@ -1,6 +1,6 @@
 -- name: consumer_letters_write
 WITH given AS (
-  SELECT coalesce((SELECT a.did FROM bsky.actors AS a WHERE a.id = $7::int4), '') AS did,
+  SELECT coalesce((SELECT a.did FROM bsky.actors AS a WHERE a.id = $7::int8), '') AS did,
     EXISTS (SELECT FROM skua.dead_letter AS d WHERE d.consumer = $1 AND d.key = $2) AS is_known
 ),
 fitting AS (
@@ -25,7 +25,7 @@ fitting AS (
 INSERT INTO skua.dead_letter AS t (
   consumer, key, lane, timeline, pos, operation, actor_id, collection_id, rkey, payload, payload_bytes, error,
   sqlstate, did, created_at, last_at)
-SELECT $1, $2, $3::int4, $4::int4, $5::int8, $6, $7::int4, $8::int4, $9::int8, $10::bytea, $11::int4, $12,
+SELECT $1, $2, $3::int4, $4::int4, $5::int8, $6, $7::int8, $8::int4, $9::int8, $10::bytea, $11::int4, $12,
   $13, f.did, $14::timestamptz, $14::timestamptz
 FROM fitting AS f
 ON CONFLICT (consumer, key)

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "base/utf8.hpp"
 #include "store/dead_letter_table.sql.hpp"
 
@@ -41,7 +42,7 @@ struct LetterRecord {
   std::optional<std::int32_t> timeline;
   std::optional<std::int32_t> lane;
   std::optional<std::int64_t> pos;
-  std::optional<std::int32_t> actor_id;
+  std::optional<AccountNumber> actor_id;
   std::optional<std::int32_t> collection_id;
   std::optional<std::int64_t> rkey;
   std::optional<std::string> lease_owner;

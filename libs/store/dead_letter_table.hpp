@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "atproto/sha256.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
@@ -58,7 +59,7 @@ struct LetterRow {
     std::int32_t timeline = 0;
     std::int32_t lane = 0;
     std::int64_t position = 0;
-    std::int32_t actor_id = 0;
+    AccountNumber actor_id = 0;
     std::int32_t collection_id = 0;
     std::int64_t rkey = 0;
   };

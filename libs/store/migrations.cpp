@@ -1,5 +1,6 @@
 #include "store/migrations.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
@@ -62,9 +63,12 @@ int former_version(const std::map<int, Applied>& applied, const Schema& schema) 
   const int newest = applied.rbegin()->first;
   std::string checksums;
   for (const auto& [version, migration] : applied) checksums += migration.checksum;
-  const auto found = schema.former.find(newest);
-  if (found != schema.former.end()) {
-    if (SchemaFile{.name = {}, .sql = checksums}.checksum() == found->second) return newest;
+  const auto [begin, end] = schema.former.equal_range(newest);
+  if (begin != end) {
+    const std::string checksum = SchemaFile{.name = {}, .sql = checksums}.checksum();
+    if (std::any_of(begin, end, [&](const auto& each) { return each.second == checksum; })) {
+      return newest;
+    }
     throw MigrationError(fmt::format(
         "the migrations of the database, up to {:04}_{}, are not those of a version of skua: use "
         "the program that made the database, or an empty database",

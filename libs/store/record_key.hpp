@@ -1,11 +1,13 @@
 #pragma once
 
 #include <compare>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/account_number.hpp"
 #include "base/seeded_hash.hpp"
 
 namespace skua::store {
@@ -25,16 +27,15 @@ RkeyNumber rkey_number(std::string_view rkey);
 /// A record by its numbers: the key of its row. `rkey` is an RkeyNumber. A key of maps and hash
 /// maps.
 struct RecordKey {
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
 
   friend auto operator<=>(const RecordKey&, const RecordKey&) = default;
   friend std::size_t hash_value(const RecordKey& key) {
-    const auto owner = static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.actor_id));
-    const auto collection =
-        static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.collection_id));
-    return seeded_hash(owner << 32U | collection, static_cast<std::uint64_t>(key.rkey));
+    const auto collection = static_cast<std::uint64_t>(key.collection_id);
+    return seeded_hash(static_cast<std::uint64_t>(key.actor_id) ^ std::rotl(collection, 40),
+                       static_cast<std::uint64_t>(key.rkey));
   }
 };
 

@@ -41,7 +41,7 @@ struct Schema {
   std::vector<SchemaFile> definitions;
   /// The databases of former migrations that become the baseline: the version of the newest
   /// migration, and the SHA-256 of the checksums in skua.migrations in the order of the versions.
-  std::map<int, std::string> former = {};
+  std::multimap<int, std::string> former = {};
 
   /// The version of the newest migration.
   int version() const;

@@ -7,11 +7,9 @@
 namespace skua::store {
 
 void throw_sql_error(const std::string& message, const std::string& sqlstate) {
-  if (sqlstate == kSequenceExhausted) {
-    throw DefectError("no numbers are left, see docs/problems.md, 'Account numbers': " + message,
-                      sqlstate);
-  }
   const std::string_view sqlstate_class = std::string_view(sqlstate).substr(0, 2);
+  // The data is not at fault for a sequence without numbers, though its class is that of data.
+  if (sqlstate == kSequenceExhausted) throw DefectError(message, sqlstate);
   if (sqlstate_class == "22" || sqlstate_class == "23" || sqlstate_class == "54") {
     throw DataError(message, sqlstate);
   }

@@ -86,17 +86,17 @@ void Values::text_list(std::span<const std::string_view> value) {
   bytea(as_bytes(items.encode()));
 }
 
-void Values::int4_list(std::span<const std::int32_t> value) {
+void Values::int8_list(std::span<const std::int64_t> value) {
   if (form_ == Form::Array) {
     std::string literal;
-    for (const std::int32_t item : value) {
+    for (const std::int64_t item : value) {
       literal += literal.empty() ? '{' : ',';
       literal += std::to_string(item);
     }
     return text(literal.empty() ? "{}" : literal + "}");
   }
-  Array items(Array::Type::int4);
-  for (const std::int32_t item : value) items.int4(item);
+  Array items(Array::Type::int8);
+  for (const std::int64_t item : value) items.int8(item);
   bytea(as_bytes(items.encode()));
 }
 

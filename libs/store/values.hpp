@@ -28,8 +28,8 @@ class Values {
   void json(std::string_view value);
   /// One value of type text[]. In an array it is text, and the statement casts it.
   void text_list(std::span<const std::string_view> value);
-  /// The same of type int4[].
-  void int4_list(std::span<const std::int32_t> value);
+  /// The same of type int8[].
+  void int8_list(std::span<const std::int64_t> value);
   void null();
 
   std::size_t nuls_removed() const { return nuls_removed_; }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/account_number.hpp"
 #include "writer/account_changes.sql.hpp"
 #include "writer/handle_claims.hpp"
 #include "writer/purge.hpp"
@@ -20,14 +21,14 @@ using store::Array;
 
 /// Keeps the newest change of each account, the later one where the times are equal.
 template <class Change>
-void keep_newest(std::map<std::int32_t, const Change*>& newest, std::int32_t actor_id,
+void keep_newest(std::map<AccountNumber, const Change*>& newest, AccountNumber actor_id,
                  const Change& change) {
   const auto [place, inserted] = newest.try_emplace(actor_id, &change);
   if (!inserted && change.time >= place->second->time) place->second = &change;
 }
 
 void write_handles(store::Session& session,
-                   const std::map<std::int32_t, const IdentityChange*>& changes, Timestamp now,
+                   const std::map<AccountNumber, const IdentityChange*>& changes, Timestamp now,
                    Effects& effects) {
   std::vector<HandleClaim> claims;
   claims.reserve(changes.size());
@@ -36,13 +37,13 @@ void write_handles(store::Session& session,
 }
 
 void write_statuses(store::Session& session,
-                    const std::map<std::int32_t, const AccountChange*>& changes, Effects& effects) {
-  Array ids(Array::Type::int4);
+                    const std::map<AccountNumber, const AccountChange*>& changes, Effects& effects) {
+  Array ids(Array::Type::int8);
   Array active(Array::Type::boolean);
   Array statuses(Array::Type::text);
   Array times(Array::Type::timestamptz);
   for (const auto& [id, change] : changes) {
-    ids.int4(id);
+    ids.int8(id);
     active.boolean(change->active);
     if (change->status.empty()) {
       statuses.null();
@@ -55,7 +56,7 @@ void write_statuses(store::Session& session,
   params.array(ids).array(active).array(statuses).array(times);
   const store::Rows written = session.execute(sql::actors_status, params);
   for (std::size_t i = 0; i < written.size(); ++i) {
-    if (written.boolean(i, 1)) effects.account_changed(written.int4(i, 0), written.boolean(i, 2));
+    if (written.boolean(i, 1)) effects.account_changed(written.int8(i, 0), written.boolean(i, 2));
   }
 }
 
@@ -76,13 +77,13 @@ atproto::Tid floor_of(const AccountChange& change) {
 }
 
 std::vector<std::string> write_deletions(
-    store::Session& session, const std::map<std::int32_t, Purge>& deletions,
-    const std::map<std::int32_t, const AccountChange*>& newest) {
-  Array ids(Array::Type::int4);
+    store::Session& session, const std::map<AccountNumber, Purge>& deletions,
+    const std::map<AccountNumber, const AccountChange*>& newest) {
+  Array ids(Array::Type::int8);
   Array revs(Array::Type::int8);
   Array times(Array::Type::timestamptz);
   for (const auto& [id, deletion] : deletions) {
-    ids.int4(id);
+    ids.int8(id);
     revs.int8(static_cast<std::int64_t>(deletion.floor.value));
     times.timestamp(newest.at(id)->time);
   }
@@ -90,7 +91,7 @@ std::vector<std::string> write_deletions(
   params.array(ids).array(revs).array(times);
   const store::Rows rows = session.execute(sql::actors_floor, params);
   std::vector<Purge> purges;
-  for (std::size_t i = 0; i < rows.size(); ++i) purges.push_back(deletions.at(rows.int4(i, 0)));
+  for (std::size_t i = 0; i < rows.size(); ++i) purges.push_back(deletions.at(rows.int8(i, 0)));
   return add_purges(session, purges);
 }
 
@@ -99,9 +100,9 @@ std::vector<std::string> write_deletions(
 std::vector<std::string> write_account_changes(store::Session& session,
                                                std::span<const event::ResolvedEvent* const> events,
                                                Timestamp now, Effects& effects) {
-  std::map<std::int32_t, const IdentityChange*> identities;
-  std::map<std::int32_t, const AccountChange*> accounts;
-  std::map<std::int32_t, Purge> deletions;
+  std::map<AccountNumber, const IdentityChange*> identities;
+  std::map<AccountNumber, const AccountChange*> accounts;
+  std::map<AccountNumber, Purge> deletions;
   std::set<std::string_view> active;
   for (const event::ResolvedEvent* event : events) {
     const auto& body = event->event.body;

@@ -1,7 +1,7 @@
 -- name: actors_status
 UPDATE bsky.actors AS a
 SET active = s.active, status = s.status, status_time = s.time
-FROM unnest($1::int4[], $2::boolean[], $3::text[], $4::timestamptz[]) AS s(id, active, status, time)
+FROM unnest($1::int8[], $2::boolean[], $3::text[], $4::timestamptz[]) AS s(id, active, status, time)
 JOIN bsky.actors AS b ON b.id = s.id
 WHERE a.id = s.id AND (a.status_time IS NULL OR a.status_time < s.time)
 RETURNING a.id, (coalesce(b.active, true), b.status) IS DISTINCT FROM (coalesce(a.active, true), a.status),
@@ -11,7 +11,7 @@ RETURNING a.id, (coalesce(b.active, true), b.status) IS DISTINCT FROM (coalesce(
 -- Raises the floor only if the deletion, or a later message of this batch, is the newest one of the account.
 UPDATE bsky.actors AS a
 SET floor_rev = greatest(a.floor_rev, f.rev)
-FROM unnest($1::int4[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time)
+FROM unnest($1::int8[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time)
 WHERE a.id = f.id AND a.status_time = f.time
 RETURNING a.id;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/account_number.hpp"
 #include "records/record.hpp"
 #include "writer/bulk_guard.sql.hpp"
 
@@ -14,21 +15,21 @@ std::uint64_t rev_of(const store::Rows& rows, std::size_t row, std::size_t colum
 
 }  // namespace
 
-BulkGuard::BulkGuard(store::Session& session, std::span<const std::int32_t> actors) {
-  store::Array array(store::Array::Type::int4);
-  for (const std::int32_t actor : actors) array.int4(actor);
+BulkGuard::BulkGuard(store::Session& session, std::span<const AccountNumber> actors) {
+  store::Array array(store::Array::Type::int8);
+  for (const AccountNumber actor : actors) array.int8(actor);
   store::Params params;
   params.array(array);
   const store::Rows old = session.execute(sql::bulk_guard_old, params);
-  for (std::size_t i = 0; i < old.size(); ++i) old_.emplace(old.int4(i, 0), rev_of(old, i, 1));
+  for (std::size_t i = 0; i < old.size(); ++i) old_.emplace(old.int8(i, 0), rev_of(old, i, 1));
   const store::Rows heads = session.execute(sql::bulk_guard_heads, params);
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    heads_.emplace(heads.int4(i, 0), rev_of(heads, i, 1));
+    heads_.emplace(heads.int8(i, 0), rev_of(heads, i, 1));
   }
 
   const auto take = [](const store::Rows& rows, Map<RecordKey, std::uint64_t>& map) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      map.emplace(RecordKey{rows.int4(i, 0), rows.int4(i, 1), rows.int8(i, 2)}, rev_of(rows, i, 3));
+      map.emplace(RecordKey{rows.int8(i, 0), rows.int4(i, 1), rows.int8(i, 2)}, rev_of(rows, i, 3));
     }
   };
   take(session.execute(sql::bulk_guard_tombstones, params), tombstones_);
@@ -59,11 +60,11 @@ std::vector<GuardedChange> BulkGuard::news(
   return news;
 }
 
-std::vector<std::int32_t> BulkGuard::settled(
+std::vector<AccountNumber> BulkGuard::settled(
     std::span<const event::ResolvedEvent* const> changes) const {
-  std::vector<std::int32_t> settled;
+  std::vector<AccountNumber> settled;
   if (heads_.empty()) return settled;
-  Map<std::int32_t, std::uint64_t> newest;
+  Map<AccountNumber, std::uint64_t> newest;
   for (const event::ResolvedEvent* change : changes) {
     std::uint64_t& rev = newest[change->actor_id];
     rev = std::max(rev, change->change().rev.value);

@@ -7,6 +7,7 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/account_number.hpp"
 #include "event/resolved_event.hpp"
 #include "store/session.hpp"
 #include "writer/guard.hpp"
@@ -19,7 +20,7 @@ namespace skua::writer {
 class BulkGuard {
  public:
   /// `actors`: sorted, without doubles. Throws store::SqlError.
-  BulkGuard(store::Session& session, std::span<const std::int32_t> actors);
+  BulkGuard(store::Session& session, std::span<const AccountNumber> actors);
 
   /// Leaves the records that are news to their accounts: those at or above the floor (of a deleted
   /// account: above it), and newer than their tombstone and their row in `bsky.records`.
@@ -27,16 +28,16 @@ class BulkGuard {
 
   /// Those accounts, sorted, of which all live events up to the revision of their changes here are
   /// durable: none comes any more.
-  std::vector<std::int32_t> settled(std::span<const event::ResolvedEvent* const> changes) const;
+  std::vector<AccountNumber> settled(std::span<const event::ResolvedEvent* const> changes) const;
 
  private:
   template <class Key, class Value>
   using Map = boost::unordered_flat_map<Key, Value, boost::hash<Key>>;
 
   /// The newest revision that is no news.
-  Map<std::int32_t, std::uint64_t> old_;
+  Map<AccountNumber, std::uint64_t> old_;
   /// Where the account's repository is known to stand.
-  Map<std::int32_t, std::uint64_t> heads_;
+  Map<AccountNumber, std::uint64_t> heads_;
   Map<RecordKey, std::uint64_t> tombstones_;
   Map<RecordKey, std::uint64_t> records_;
 };

@@ -3,12 +3,12 @@
 -- repairs. But what an account had when it was deleted stays deleted.
 SELECT id, CASE WHEN status = 'deleted' THEN floor_rev ELSE floor_rev - 1 END
 FROM bsky.actors
-WHERE id = ANY($1::int4[]) AND floor_rev > 0;
+WHERE id = ANY($1::int8[]) AND floor_rev > 0;
 
 -- name: bulk_guard_heads
 -- Never ahead of its rows.
 SELECT k.id, r.rev
-FROM unnest($1::int4[]) AS k(id)
+FROM unnest($1::int8[]) AS k(id)
 JOIN bsky.actors AS a ON a.id = k.id
 CROSS JOIN LATERAL (SELECT * FROM skua.repositories AS r WHERE r.did = a.did OFFSET 0) AS r
 WHERE r.rev IS NOT NULL;
@@ -17,13 +17,13 @@ WHERE r.rev IS NOT NULL;
 -- OFFSET 0 as in guard.cpp: whatever the tables looked like when it was planned, the accounts' rows
 -- are looked up by key.
 SELECT t.actor_id, t.collection_id, t.rkey, t.rev
-FROM unnest($1::int4[]) AS a(id)
+FROM unnest($1::int8[]) AS a(id)
 CROSS JOIN LATERAL (SELECT * FROM skua.tombstones AS t WHERE t.actor_id = a.id OFFSET 0) AS t;
 
 -- name: bulk_guard_invalid
 -- / Records of typed collections that stand in `bsky.records`, because they broke their lexicon.
 SELECT r.actor_id, r.collection_id, r.rkey, r.rev
-FROM unnest($1::int4[]) AS a(id)
+FROM unnest($1::int8[]) AS a(id)
 CROSS JOIN LATERAL (
   SELECT *
   FROM bsky.records AS r

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/crash_point.hpp"
 #include "resolve/worth_copying.hpp"
 #include "store/advisory_lock.hpp"
@@ -89,8 +90,8 @@ EventPointers events_of_our_jobs(store::Session& session, BulkWriter::Events eve
   return ours;
 }
 
-std::vector<std::int32_t> actors_of(const EventPointers& changes) {
-  std::vector<std::int32_t> actors;
+std::vector<AccountNumber> actors_of(const EventPointers& changes) {
+  std::vector<AccountNumber> actors;
   for (const ResolvedEvent* change : changes) {
     if (actors.empty() || actors.back() != change->actor_id) actors.push_back(change->actor_id);
   }
@@ -104,7 +105,7 @@ enum class Way : std::uint8_t { Copy, Merge };
 struct Manner {
   Way way = Way::Copy;
   /// See TableWriter::merge.
-  std::vector<std::int32_t> settled;
+  std::vector<AccountNumber> settled;
   Timestamp now;
 };
 

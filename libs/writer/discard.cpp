@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
 #include "writer/account_removal.hpp"
@@ -20,7 +21,7 @@ constexpr Timestamp kEndOfTime{std::chrono::sys_days(std::chrono::year(9999) / 1
 }  // namespace
 
 std::size_t discard_rows(store::Session& session, const TableWriter& table, const std::string& did,
-                         std::int32_t actor_id) {
+                         AccountNumber actor_id) {
   return remove_in_steps(session, did, [&](Effects& effects) {
     // Only rows with content: the table removes as many as it finds.
     const std::vector<StoredRow> found = table.rows_before(
@@ -33,7 +34,7 @@ std::size_t discard_rows(store::Session& session, const TableWriter& table, cons
 }
 
 std::size_t discard_account(store::Session& session, const std::string& did,
-                            std::int32_t actor_id) {
+                            AccountNumber actor_id) {
   std::size_t rows = discard_rows(session, records_table(), did, actor_id);
   for (int id = 1; id <= static_cast<int>(records::kTypedCollections); ++id) {
     if (const TableWriter* table = table_of(id)) {

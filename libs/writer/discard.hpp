@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 #include "writer/table_writer.hpp"
@@ -15,11 +16,11 @@ namespace skua::writer {
 /// account can be indexed again. A few thousand rows in a transaction, with the account's locks,
 /// for which it waits. Outside a transaction. Idempotent. Returns the number of rows. Throws
 /// store::SqlError, as all here.
-std::size_t discard_account(store::Session& session, const std::string& did, std::int32_t actor_id);
+std::size_t discard_account(store::Session& session, const std::string& did, AccountNumber actor_id);
 
 /// The same for one table, without the labels.
 std::size_t discard_rows(store::Session& session, const TableWriter& table, const std::string& did,
-                         std::int32_t actor_id);
+                         AccountNumber actor_id);
 
 /// The numbers of old rows that a question found.
 struct ExpiredCounts {

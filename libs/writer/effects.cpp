@@ -4,6 +4,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/account_number.hpp"
 #include "base/crash_point.hpp"
 #include "writer/table_writer.hpp"
 
@@ -72,17 +73,17 @@ void Effects::removed(const RecordKey& key, std::int64_t rev, const CountedRefer
   for (const CountedReference& reference : before) add_reference(reference, -1);
 }
 
-void Effects::account_changed(std::int32_t actor_id, bool is_deleted) {
+void Effects::account_changed(AccountNumber actor_id, bool is_deleted) {
   add({.kind = ChangeKind::Account,
        .operation = is_deleted ? ChangeOperation::Delete : ChangeOperation::Update,
        .actor_id = actor_id});
 }
 
-void Effects::handle_changed(std::int32_t actor_id) {
+void Effects::handle_changed(AccountNumber actor_id) {
   add({.kind = ChangeKind::Handle, .operation = ChangeOperation::Update, .actor_id = actor_id});
 }
 
-void Effects::label_changed(std::int32_t labeler, ChangeOperation operation,
+void Effects::label_changed(AccountNumber labeler, ChangeOperation operation,
                             const store::ReferenceTarget& subject, std::string_view val) {
   add({.kind = ChangeKind::Label,
        .operation = operation,

@@ -7,6 +7,7 @@
 
 #include <boost/container/static_vector.hpp>
 
+#include "base/account_number.hpp"
 #include "event/resolved_event.hpp"
 #include "store/change_log.hpp"
 #include "store/session.hpp"
@@ -46,9 +47,9 @@ class Effects {
   /// The row of a key lost its content in this table.
   void removed(const RecordKey& key, std::int64_t rev, const CountedReferences& before);
 
-  void account_changed(std::int32_t actor_id, bool is_deleted);
-  void handle_changed(std::int32_t actor_id);
-  void label_changed(std::int32_t labeler, store::ChangeOperation operation,
+  void account_changed(AccountNumber actor_id, bool is_deleted);
+  void handle_changed(AccountNumber actor_id);
+  void label_changed(AccountNumber labeler, store::ChangeOperation operation,
                      const store::ReferenceTarget& subject, std::string_view val);
 
   /// The number of effects so far. A record that moves between tables counts twice until `finish`.

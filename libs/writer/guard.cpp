@@ -6,11 +6,11 @@ namespace skua::writer {
 std::vector<GuardedChange> drop_known(store::Session& session,
                                       std::span<const event::ResolvedEvent* const> changes) {
   using store::Array;
-  Array actors(Array::Type::int4);
+  Array actors(Array::Type::int8);
   Array collections(Array::Type::int4);
   Array rkeys(Array::Type::int8);
   for (const event::ResolvedEvent* change : changes) {
-    actors.int4(change->actor_id);
+    actors.int8(change->actor_id);
     collections.int4(change->collection_id);
     rkeys.int8(change->rkey_number);
   }

@@ -4,7 +4,7 @@
 -- is something that only the primary key of `records` serves, not its index on the collection.
 WITH k AS MATERIALIZED (
   SELECT *
-  FROM unnest($1::int4[], $2::int4[], $3::int8[])
+  FROM unnest($1::int8[], $2::int4[], $3::int8[])
   WITH ORDINALITY AS k(actor_id, collection_id, rkey, place)
 )
 SELECT k.place, t.rev, false

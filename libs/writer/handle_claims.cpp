@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "store/advisory_lock.hpp"
 #include "writer/handle_claims.sql.hpp"
 
@@ -27,8 +28,8 @@ constexpr std::chrono::minutes kContestPause{1};
 /// What a transaction that gives or takes handles locks first.
 class HandleLocks {
  public:
-  void add(std::int32_t actor_id, const std::string& handle) {
-    ids_.int4(actor_id);
+  void add(AccountNumber actor_id, const std::string& handle) {
+    ids_.int8(actor_id);
     if (handle.empty()) return;
     handles_.text(handle);
     names_.push_back(handle);
@@ -43,29 +44,29 @@ class HandleLocks {
     params.array(ids_).array(handles_);
     const Rows rows = session.execute(sql::handles_lock_actors, params);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      before_.emplace(rows.int4(i, 0), rows.text_or_null(i, 1));
+      before_.emplace(rows.int8(i, 0), rows.text_or_null(i, 1));
     }
   }
   /// Reports the accounts whose handle has changed since `take`.
   void report(Session& session, Effects& effects) const {
-    Array ids(Array::Type::int4);
-    for (const auto& [id, handle] : before_) ids.int4(id);
+    Array ids(Array::Type::int8);
+    for (const auto& [id, handle] : before_) ids.int8(id);
     Params params;
     params.array(ids);
     const Rows rows = session.execute(sql::handles_read, params);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::int32_t id = rows.int4(i, 0);
+      const AccountNumber id = rows.int8(i, 0);
       if (before_.at(id) != rows.text_or_null(i, 1)) effects.handle_changed(id);
     }
   }
 
  private:
-  Array ids_{Array::Type::int4};
+  Array ids_{Array::Type::int8};
   Array handles_{Array::Type::text};
   // The callers'.
   std::vector<std::string_view> names_;
   /// The handles of the locked accounts.
-  std::map<std::int32_t, std::optional<std::string>> before_;
+  std::map<AccountNumber, std::optional<std::string>> before_;
 };
 
 Timestamp timestamp_of(std::int64_t microseconds) {
@@ -74,12 +75,12 @@ Timestamp timestamp_of(std::int64_t microseconds) {
 
 /// Gives a handle that was seen to be right to its owner alone.
 void dispossess_others(Session& session, std::span<const CheckedHandle> checked, Timestamp now) {
-  Array ids(Array::Type::int4);
+  Array ids(Array::Type::int8);
   Array handles(Array::Type::text);
   bool any = false;
   for (const CheckedHandle& one : checked) {
     if (!one.is_valid.value_or(false)) continue;
-    ids.int4(one.claim.actor_id);
+    ids.int8(one.claim.actor_id);
     handles.text(one.claim.handle);
     any = true;
   }
@@ -94,12 +95,12 @@ void dispossess_others(Session& session, std::span<const CheckedHandle> checked,
 std::size_t write_handle_claims(Session& session, std::span<const HandleClaim> claims,
                                 Timestamp now, Effects& effects) {
   HandleLocks locks;
-  Array claimants(Array::Type::int4);
+  Array claimants(Array::Type::int8);
   Array handles(Array::Type::text);
   Array times(Array::Type::timestamptz);
   for (const HandleClaim& claim : claims) {
     locks.add(claim.actor_id, claim.handle);
-    claimants.int4(claim.actor_id);
+    claimants.int8(claim.actor_id);
     if (claim.handle.empty()) {
       handles.null();
     } else {
@@ -112,8 +113,8 @@ std::size_t write_handle_claims(Session& session, std::span<const HandleClaim> c
   claimed.array(claimants).array(handles).array(times).timestamp(now);
   const Rows written = session.execute(sql::handles_claim, claimed);
   if (written.empty()) return 0;
-  Array ids(Array::Type::int4);
-  for (std::size_t i = 0; i < written.size(); ++i) ids.int4(written.int4(i, 0));
+  Array ids(Array::Type::int8);
+  for (std::size_t i = 0; i < written.size(); ++i) ids.int8(written.int8(i, 0));
   Params params;
   params.array(ids).timestamp(now + kContestPause);
   const std::size_t contested = session.execute(sql::handles_contest, params).affected();
@@ -128,7 +129,7 @@ std::vector<DueHandle> due_handles(Session& session, Timestamp now, std::size_t 
   std::vector<DueHandle> due;
   due.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    due.push_back({.actor_id = rows.int4(i, 0),
+    due.push_back({.actor_id = rows.int8(i, 0),
                    .did = std::string(rows.text(i, 1)),
                    .handle = std::string(rows.text(i, 2)),
                    .due = timestamp_of(rows.int8(i, 3)),
@@ -140,14 +141,14 @@ std::vector<DueHandle> due_handles(Session& session, Timestamp now, std::size_t 
 void write_checked_handles(Session& session, std::span<const CheckedHandle> checked,
                            Timestamp now) {
   HandleLocks locks;
-  Array ids(Array::Type::int4);
+  Array ids(Array::Type::int8);
   Array handles(Array::Type::text);
   Array due(Array::Type::timestamptz);
   Array valid(Array::Type::boolean);
   Array next(Array::Type::timestamptz);
   for (const CheckedHandle& one : checked) {
     locks.add(one.claim.actor_id, one.claim.handle);
-    ids.int4(one.claim.actor_id);
+    ids.int8(one.claim.actor_id);
     handles.text(one.claim.handle);
     due.timestamp(one.claim.due);
     if (one.is_valid) {

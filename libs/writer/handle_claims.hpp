@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 #include "writer/effects.hpp"
@@ -26,7 +27,7 @@ namespace skua::writer {
 
 /// The claim of a handle by an account.
 struct HandleClaim {
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   /// Empty: the account claims none.
   std::string handle;
   /// The time of the event that contains the claim.
@@ -40,7 +41,7 @@ std::size_t write_handle_claims(store::Session& session, std::span<const HandleC
 
 /// A claim that is to be looked up.
 struct DueHandle {
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   std::string did;
   std::string handle;
   /// Since when it is due. This distinguishes the claim from a later, equal one.

@@ -3,12 +3,12 @@
 -- deadlock.
 SELECT id, handle
 FROM bsky.actors
-WHERE id = ANY($1::int4[]) OR handle = ANY($2::text[])
+WHERE id = ANY($1::int8[]) OR handle = ANY($2::text[])
 ORDER BY id
 FOR NO KEY UPDATE;
 
 -- name: handles_read
-SELECT id, handle FROM bsky.actors WHERE id = ANY($1::int4[]);
+SELECT id, handle FROM bsky.actors WHERE id = ANY($1::int8[]);
 
 -- name: handles_claim
 -- A claim is looked up at once, unless the account has used up its look-ups ($4: now). The same
@@ -36,7 +36,7 @@ FROM (
       ELSE skua.handle_lookup_due(r.charged_to, $4::timestamptz)
     END AS due,
     CASE WHEN h.handle IS NULL OR r.waits THEN b.handle_lookups_charged_to ELSE r.charged_to END AS charged_to
-  FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time)
+  FROM unnest($1::int8[], $2::text[], $3::timestamptz[]) AS h(id, handle, time)
   JOIN bsky.actors AS b ON b.id = h.id AND (b.handle_time IS NULL OR b.handle_time < h.time)
   CROSS JOIN LATERAL (
     SELECT coalesce(b.handle_claim = h.handle, false) AS is_repeat,
@@ -54,7 +54,7 @@ RETURNING a.id;
 UPDATE bsky.actors AS a
 SET handle = NULL, handle_check_due = least(a.handle_check_due, $2::timestamptz)
 FROM bsky.actors AS o
-WHERE o.id = ANY($1::int4[])
+WHERE o.id = ANY($1::int8[])
   AND a.handle = o.handle
   AND a.id <> o.id
   AND a.handle_valid IS NOT TRUE
@@ -95,7 +95,7 @@ SET handle_valid = coalesce(c.valid, a.handle_valid),
   END,
   handle = CASE WHEN c.valid THEN a.handle_claim WHEN NOT c.valid THEN NULL ELSE a.handle END
 FROM unnest(
-  $1::int4[], $2::text[], $3::timestamptz[], $4::boolean[], $5::timestamptz[]
+  $1::int8[], $2::text[], $3::timestamptz[], $4::boolean[], $5::timestamptz[]
 ) AS c(id, handle, due, valid, next)
 JOIN bsky.actors AS b ON b.id = c.id
 CROSS JOIN LATERAL (
@@ -115,7 +115,7 @@ SET handle = NULL, handle_valid = NULL,
       skua.charge_handle_lookup(a.handle_lookups_charged_to, $4::timestamptz), $4::timestamptz)),
   handle_lookups_charged_to = skua.charge_handle_lookup(a.handle_lookups_charged_to, $4::timestamptz)
 FROM bsky.actors AS o
-WHERE o.id = ANY($1::int4[])
+WHERE o.id = ANY($1::int8[])
   AND o.handle_valid
   AND o.handle = ANY($2::text[])
   AND a.handle = o.handle

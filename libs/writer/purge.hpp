@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "atproto/tid.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
@@ -20,7 +21,7 @@ namespace skua::writer {
 /// of `skua.purges` holds the locks of all record types of its account.
 struct Purge {
   std::string did;
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   /// The newest revision that the account had when it was deleted.
   atproto::Tid floor;
   /// The time of the deletion: labels have no revision.

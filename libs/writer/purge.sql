@@ -11,7 +11,7 @@ RETURNING a.id, a.floor_rev, a.status_time;
 -- name: purge_add
 INSERT INTO skua.purges AS p (did, actor_id, floor_rev, said_at)
 SELECT n.did, n.id, n.rev, n.at
-FROM unnest($1::text[], $2::int4[], $3::int8[], $4::timestamptz[]) AS n(did, id, rev, at)
+FROM unnest($1::text[], $2::int8[], $3::int8[], $4::timestamptz[]) AS n(did, id, rev, at)
 WHERE EXISTS (SELECT FROM bsky.all_records AS r WHERE r.did = n.did)
   OR EXISTS (SELECT FROM bsky.labels AS l WHERE l.actor_id = n.id)
 ON CONFLICT (did)

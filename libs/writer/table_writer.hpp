@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
 #include "store/change_log.hpp"
@@ -56,7 +57,7 @@ struct ExpiredRow {
 
 /// How many records of an account refer to a target, for a reference that counts once.
 struct ReferenceQuestion {
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   store::ReferenceTarget target;
   /// The numbers of references to the target that this transaction added and removed.
   std::int64_t added = 0;
@@ -99,7 +100,7 @@ class TableWriter {
   /// nothing may come any more that is older than their event: a row of an old revision would give
   /// way to it. Two statements; once a transaction.
   virtual std::size_t merge(store::Session& session, Events events,
-                            std::span<const std::int32_t> settled, Timestamp indexed_at,
+                            std::span<const AccountNumber> settled, Timestamp indexed_at,
                             Effects& effects) const = 0;
 
   /// The record keys of the rows in each of the ranges, up to its limit, in no order.
@@ -112,13 +113,13 @@ class TableWriter {
 
   /// Those of `actors` that have a row of a revision before the one at their place in `revs`, and
   /// of posts one that holds a record; in no order. Reads all their rows.
-  virtual std::vector<std::int32_t> actors_with_rows_before(
-      store::Session& session, std::span<const std::int32_t> actors,
+  virtual std::vector<AccountNumber> actors_with_rows_before(
+      store::Session& session, std::span<const AccountNumber> actors,
       std::span<const std::int64_t> revs) const = 0;
 
   /// An account's rows of revisions before `rev`, in the order of their keys after `after` (without
   /// a key: from the first on), `limit` at most. Of posts only those that hold a record.
-  virtual std::vector<StoredRow> rows_before(store::Session& session, std::int32_t actor_id,
+  virtual std::vector<StoredRow> rows_before(store::Session& session, AccountNumber actor_id,
                                              std::int64_t rev,
                                              const std::optional<RecordKey>& after,
                                              std::size_t limit) const = 0;
@@ -136,7 +137,7 @@ class TableWriter {
 
   /// Removes up to `limit` rows of an account whose revision is `rev` or older; of posts an empty
   /// row stays, marked as deleted. Returns how many.
-  virtual std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
+  virtual std::size_t purge(store::Session& session, AccountNumber actor_id, std::int64_t rev,
                             std::size_t limit, Effects& effects) const = 0;
 
   /// Rows that are older than the question says, in no order. Reads without locks.

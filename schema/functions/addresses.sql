@@ -14,7 +14,7 @@ COMMENT ON FUNCTION bsky.at_uri(text) IS 'The AT-URI of a bsky.app URL of a post
 
 -- PL/pgSQL keeps the plan for the session. A function in SQL whose call the planner does not replace is planned again for
 -- each call.
-CREATE OR REPLACE FUNCTION bsky.actor_id(account text) RETURNS int4
+CREATE OR REPLACE FUNCTION bsky.actor_id(account text) RETURNS int8
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
 DECLARE
   name CONSTANT text := substring(account from '^(?:@+|at://|https://bsky\.app/profile/)?([^/?#]*)');
@@ -29,7 +29,7 @@ COMMENT ON FUNCTION bsky.actor_id(text) IS 'The number of an account, by DID, ha
 
 -- With OFFSET the account is looked up once.
 CREATE OR REPLACE FUNCTION bsky.resolve_uri(uri text)
-RETURNS TABLE (actor_id int4, collection_id int4, rkey int8)
+RETURNS TABLE (actor_id int8, collection_id int4, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT a.id, c.id, bsky.rkey_number(split_part(bsky.at_uri(uri), '/', 5))
   FROM bsky.collections c

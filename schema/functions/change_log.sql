@@ -87,8 +87,8 @@ COMMENT ON FUNCTION skua.drop_change_log_partition(int8) IS 'Drops a partition o
 REVOKE EXECUTE ON FUNCTION skua.drop_change_log_partition(int8) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION skua.append_changes(
-  kinds int2[], ops int2[], actors int4[], collections int4[], rkeys int8[], revs int8[], cids bytea[], vals text[],
-  ref_changes int4[], ref_roles int2[], ref_deltas int2[], ref_actors int4[], ref_collections int4[], ref_rkeys int8[]
+  kinds int2[], ops int2[], actors int8[], collections int4[], rkeys int8[], revs int8[], cids bytea[], vals text[],
+  ref_changes int4[], ref_roles int2[], ref_deltas int2[], ref_actors int8[], ref_collections int4[], ref_rkeys int8[]
 ) RETURNS int8
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -108,7 +108,7 @@ BEGIN
   RETURN first;
 END
 $$;
-COMMENT ON FUNCTION skua.append_changes(int2[], int2[], int4[], int4[], int8[], int8[], bytea[], text[], int4[], int2[], int2[], int4[], int4[], int8[]) IS 'Appends one block to the change log and returns its position. A transaction calls skua.is_logging_changes first, and this function in its last statement.';
+COMMENT ON FUNCTION skua.append_changes(int2[], int2[], int8[], int4[], int8[], int8[], bytea[], text[], int4[], int2[], int2[], int8[], int4[], int8[]) IS 'Appends one block to the change log and returns its position. A transaction calls skua.is_logging_changes first, and this function in its last statement.';
 
 CREATE OR REPLACE FUNCTION skua.check_change_log_timeline() RETURNS int4
 LANGUAGE plpgsql AS $$
@@ -154,7 +154,7 @@ $$;
 COMMENT ON FUNCTION skua.reference_role(int2) IS 'The name of a role of references (skua.change_log.ref_role).';
 
 CREATE OR REPLACE FUNCTION skua.changes(first int8, max_blocks int4 DEFAULT 1000)
-RETURNS TABLE (pos int8, at timestamptz, kind text, op text, actor_id int4, collection_id int4, rkey int8, rev int8, cid bytea, val text)
+RETURNS TABLE (pos int8, at timestamptz, kind text, op text, actor_id int8, collection_id int4, rkey int8, rev int8, cid bytea, val text)
 LANGUAGE sql STABLE ROWS 1000 AS $$
   SELECT b.pos + c.place - 1, b.at, skua.change_kind(c.kind),
     (ARRAY['create', 'update', 'delete'])[c.op], c.actor_id, c.collection_id, c.rkey, c.rev, c.cid, b.val[c.place]
@@ -170,7 +170,7 @@ $$;
 COMMENT ON FUNCTION skua.changes(int8, int4) IS 'The changes from a position on, one per row, of at most max_blocks blocks.';
 
 CREATE OR REPLACE FUNCTION skua.change_references(first int8, max_blocks int4 DEFAULT 1000)
-RETURNS TABLE (pos int8, role text, delta int2, actor_id int4, collection_id int4, rkey int8)
+RETURNS TABLE (pos int8, role text, delta int2, actor_id int8, collection_id int4, rkey int8)
 LANGUAGE sql STABLE ROWS 1000 AS $$
   SELECT b.pos + r.change, skua.reference_role(r.role), r.delta, r.actor_id, r.collection_id, r.rkey
   FROM (
@@ -185,7 +185,7 @@ $$;
 COMMENT ON FUNCTION skua.change_references(int8, int4) IS 'The references that the changes from a position on add (delta 1) or remove (-1), one per row, of at most max_blocks blocks. Delta 0: another record of the account has the same reference.';
 
 CREATE OR REPLACE FUNCTION skua.changes_between(first int8, last int8)
-RETURNS TABLE (pos int8, kind int2, op int2, actor_id int4, collection_id int4, rkey int8)
+RETURNS TABLE (pos int8, kind int2, op int2, actor_id int8, collection_id int4, rkey int8)
 LANGUAGE sql STABLE ROWS 1000 AS $$
   SELECT b.pos + c.place - 1, c.kind, c.op, c.actor_id, c.collection_id, c.rkey
   FROM skua.change_log AS b,
@@ -197,7 +197,7 @@ $$;
 COMMENT ON FUNCTION skua.changes_between(int8, int8) IS 'The changes from the first position on and before the last, by number: see the columns kind and op of skua.change_log.';
 
 CREATE OR REPLACE FUNCTION skua.references_between(first int8, last int8)
-RETURNS TABLE (pos int8, role int2, delta int2, actor_id int4, collection_id int4, rkey int8, author int4)
+RETURNS TABLE (pos int8, role int2, delta int2, actor_id int8, collection_id int4, rkey int8, author int8)
 LANGUAGE sql STABLE ROWS 1000 AS $$
   SELECT b.pos + r.change, r.role, r.delta, r.actor_id, r.collection_id, r.rkey, b.actor_id[r.change + 1]
   FROM skua.change_log AS b,

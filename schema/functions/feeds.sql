@@ -6,8 +6,8 @@
 -- The newest max_rows items are by at most max_rows accounts: those with the newest records. With many accounts
 -- the look-up of each account takes too long. Then `recent` first reads the newest posts of the whole network. If enough
 -- of them are by these accounts, only records since then are needed (`since`).
-CREATE OR REPLACE FUNCTION bsky.feed(account_ids int4[], max_rows int4 DEFAULT 50)
-RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int4, rkey int8)
+CREATE OR REPLACE FUNCTION bsky.feed(account_ids int8[], max_rows int4 DEFAULT 50)
+RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   WITH recent AS MATERIALIZED (
     SELECT n.actor_id, n.rkey, n.sort_at
@@ -25,7 +25,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
     SELECT CASE WHEN count(*) = max_rows + 10 THEN min(r.sort_at) END AS sort_at FROM recent r
   ),
   items AS (
-    SELECT r.actor_id, r.rkey, r.sort_at, NULL::int4 AS reposter FROM recent r
+    SELECT r.actor_id, r.rkey, r.sort_at, NULL::int8 AS reposter FROM recent r
     WHERE (SELECT s.sort_at FROM since s) IS NOT NULL
     UNION ALL
     SELECT p.actor_id, p.rkey, p.sort_at, NULL
@@ -71,17 +71,17 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   WHERE a.active IS NOT FALSE
   ORDER BY i.sort_at DESC LIMIT max_rows
 $$;
-COMMENT ON FUNCTION bsky.feed(int4[], int4) IS 'The newest posts and reposts of several accounts (bsky.actors.id), each post once, newest first. For a repost reposted_by is the account that reposted, and sort_at the time of the repost. The text is null if the post was not seen. At most max_rows rows.';
+COMMENT ON FUNCTION bsky.feed(int8[], int4) IS 'The newest posts and reposts of several accounts (bsky.actors.id), each post once, newest first. For a repost reposted_by is the account that reposted, and sort_at the time of the repost. The text is null if the post was not seen. At most max_rows rows.';
 
 CREATE OR REPLACE FUNCTION bsky.timeline(account text, max_rows int4 DEFAULT 50)
-RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int4, rkey int8)
+RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   SELECT f.* FROM bsky.feed(ARRAY[bsky.actor_id(account)], max_rows) f
 $$;
 COMMENT ON FUNCTION bsky.timeline(text, int4) IS 'The posts and reposts of an account, newest first, as bsky.feed returns them. The account is a DID, a handle or a bsky.app URL. At most max_rows rows.';
 
 CREATE OR REPLACE FUNCTION bsky.feed_of(account text, max_rows int4 DEFAULT 50)
-RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int4, rkey int8)
+RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   SELECT f.* FROM bsky.feed(
     ARRAY(SELECT DISTINCT f.subject_actor FROM bsky.follows f WHERE f.actor_id = (SELECT bsky.actor_id(account))), max_rows) f

@@ -55,7 +55,7 @@ END
 $$;
 COMMENT ON FUNCTION bsky.rkey_number(text) IS 'The number of a record key: the value of a timestamp identifier, or a negative hash of any other text.';
 
-CREATE OR REPLACE FUNCTION bsky.stored_rkey(actor_id int4, collection_id int4, rkey int8) RETURNS text
+CREATE OR REPLACE FUNCTION bsky.stored_rkey(actor_id int8, collection_id int4, rkey int8) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
 BEGIN
   RETURN (SELECT k.text
@@ -65,16 +65,16 @@ BEGIN
             AND k.rkey = stored_rkey.rkey);
 END
 $$;
-COMMENT ON FUNCTION bsky.stored_rkey(int4, int4, int8) IS 'The text of a record key from bsky.rkeys. Use bsky.rkey_text.';
+COMMENT ON FUNCTION bsky.stored_rkey(int8, int4, int8) IS 'The text of a record key from bsky.rkeys. Use bsky.rkey_text.';
 
 -- The planner replaces a call of this function by its expression.
-CREATE OR REPLACE FUNCTION bsky.rkey_text(actor_id int4, collection_id int4, rkey int8) RETURNS text
+CREATE OR REPLACE FUNCTION bsky.rkey_text(actor_id int8, collection_id int4, rkey int8) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN rkey >= 0 THEN bsky.tid_text(rkey)
               WHEN rkey = -244041388656280411 THEN 'self'
               ELSE bsky.stored_rkey(actor_id, collection_id, rkey) END
 $$;
-COMMENT ON FUNCTION bsky.rkey_text(int4, int4, int8) IS 'The text of a record key.';
+COMMENT ON FUNCTION bsky.rkey_text(int8, int4, int8) IS 'The text of a record key.';
 
 CREATE OR REPLACE FUNCTION bsky.cid_text(d bytea) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
@@ -113,7 +113,7 @@ END
 $$;
 COMMENT ON FUNCTION bsky.cid_text(bytea) IS 'The CID of a record as text, for its SHA-256.';
 
-CREATE OR REPLACE FUNCTION bsky.uri(actor_id int4, collection_id int4, rkey int8) RETURNS text
+CREATE OR REPLACE FUNCTION bsky.uri(actor_id int8, collection_id int4, rkey int8) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
 BEGIN
   RETURN (SELECT 'at://' || a.did || '/' || c.nsid || '/'
@@ -122,4 +122,4 @@ BEGIN
           WHERE a.id = uri.actor_id AND c.id = uri.collection_id);
 END
 $$;
-COMMENT ON FUNCTION bsky.uri(int4, int4, int8) IS 'The AT-URI of a record; null if its account, collection or key is not known.';
+COMMENT ON FUNCTION bsky.uri(int8, int4, int8) IS 'The AT-URI of a record; null if its account, collection or key is not known.';

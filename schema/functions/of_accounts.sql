@@ -2,7 +2,7 @@
 -- columns that the query does not select are not computed.
 
 CREATE OR REPLACE FUNCTION bsky.followers_of(account text)
-RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey FROM bsky.follow_pairs p
   WHERE p.subject_actor = (SELECT bsky.actor_id(account))
@@ -10,7 +10,7 @@ $$;
 COMMENT ON FUNCTION bsky.followers_of(text) IS 'The active accounts that follow an account, each once, with the follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
 
 CREATE OR REPLACE FUNCTION bsky.follows_of(account text)
-RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT p.subject_name, p.subject_did, p.uri, p.sort_at, p.subject_actor, p.rkey FROM bsky.follow_pairs p
   WHERE p.actor_id = (SELECT bsky.actor_id(account))
@@ -18,7 +18,7 @@ $$;
 COMMENT ON FUNCTION bsky.follows_of(text) IS 'The active accounts that an account follows, each once, with the follow (uri, rkey) and its time (sort_at). actor_id is the followed account. The account is a DID, a handle or a bsky.app URL.';
 
 CREATE OR REPLACE FUNCTION bsky.mutuals_of(account text)
-RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey FROM bsky.follow_pairs p
   WHERE p.subject_actor = (SELECT bsky.actor_id(account))

@@ -13,7 +13,7 @@ COMMENT ON FUNCTION bsky.post(text) IS 'The post of an AT-URI or a bsky.app URL,
 -- A comparison with a subquery that depends on another row uses no index; a lateral join does. OFFSET 0 prevents that the
 -- planner moves the subquery.
 CREATE OR REPLACE FUNCTION bsky.likes_of(address text)
-RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey
   FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
@@ -23,7 +23,7 @@ $$;
 COMMENT ON FUNCTION bsky.likes_of(text) IS 'The accounts that like a post, feed or labeler, each once, with the like (uri) and its time (sort_at). The record is an AT-URI or a bsky.app URL.';
 
 CREATE OR REPLACE FUNCTION bsky.reposts_of(address text)
-RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int4, rkey int8)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey
   FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
@@ -57,7 +57,7 @@ COMMENT ON FUNCTION bsky.quotes_of(text, boolean) IS 'The posts that quote a rec
 -- A post has one parent. Therefore a cycle can only lead back to the first post, which stops it. The LIMIT of `posts` ends
 -- the recursion, which reads one level after the other, so that a long branch does not displace short ones.
 CREATE OR REPLACE FUNCTION bsky.thread(address text, max_depth int4 DEFAULT 20, max_posts int4 DEFAULT 500, all_replies boolean DEFAULT false)
-RETURNS TABLE (place int8, depth int4, name text, text text, uri text, sort_at timestamptz, actor_id int4, rkey int8, validity text)
+RETURNS TABLE (place int8, depth int4, name text, text text, uri text, sort_at timestamptz, actor_id int8, rkey int8, validity text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
   WITH RECURSIVE first AS MATERIALIZED (
     SELECT k.actor_id, k.rkey,

@@ -71,7 +71,7 @@ BEGIN
                    'The record of a row as JSON (' || item.nsid || ').');
   END LOOP;
   EXECUTE format($f$
-    CREATE OR REPLACE FUNCTION bsky.record_json(actor_ids int4[], collection_ids int4[], rkeys int8[])
+    CREATE OR REPLACE FUNCTION bsky.record_json(actor_ids int8[], collection_ids int4[], rkeys int8[])
     RETURNS TABLE (place int8, cid bytea, record jsonb)
     LANGUAGE sql STABLE PARALLEL SAFE AS $b$
       WITH keys AS MATERIALIZED (
@@ -85,7 +85,7 @@ $$;
 COMMENT ON FUNCTION skua.make_record_json() IS 'Makes the functions bsky.record_json again, after a change of skua.record_tables, skua.record_fields or the columns of a table.';
 
 SELECT skua.make_record_json();
-COMMENT ON FUNCTION bsky.record_json(int4[], int4[], int8[]) IS 'The current records of these keys as JSON, with the SHA-256 of each. The place of a key counts from 1; a key without a record has no row.';
+COMMENT ON FUNCTION bsky.record_json(int8[], int4[], int8[]) IS 'The current records of these keys as JSON, with the SHA-256 of each. The place of a key counts from 1; a key without a record has no row.';
 
 CREATE OR REPLACE FUNCTION bsky.record_json(uri text) RETURNS jsonb
 LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$

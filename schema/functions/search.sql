@@ -23,7 +23,7 @@ $$;
 COMMENT ON FUNCTION bsky.search(text, int4) IS 'Posts whose text contains words, newest first, as bsky.posts_view has them. The words are as websearch_to_tsquery reads them: all of them, "a phrase", or, -without. Without the index of `skua index add search` it searches the newest 5,000 posts only. At most max_rows rows.';
 
 CREATE OR REPLACE FUNCTION bsky.backlinks(target text, max_rows int4 DEFAULT 100)
-RETURNS TABLE (collection text, path text, name text, uri text, indexed_at timestamptz, actor_id int4, collection_id int4, rkey int8)
+RETURNS TABLE (collection text, path text, name text, uri text, indexed_at timestamptz, actor_id int8, collection_id int4, rkey int8)
 LANGUAGE sql STABLE ROWS 100 AS $$
   WITH k AS MATERIALIZED (
     SELECT r.actor_id, r.collection_id, r.rkey FROM bsky.resolve_uri(target) AS r

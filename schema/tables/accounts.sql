@@ -5,7 +5,7 @@ CREATE TABLE bsky.actors (
   indexed_at  timestamptz NOT NULL,
   handle_time timestamptz,
   status_time timestamptz,
-  id          int4        GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id          int8        GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   active      boolean,
   did         text        NOT NULL UNIQUE,
   handle      text,
@@ -70,7 +70,7 @@ COMMENT ON COLUMN bsky.collections.nsid IS 'The NSID of the collection, such as 
 
 CREATE TABLE bsky.rkeys (
   rkey          int8 NOT NULL,
-  actor_id      int4 NOT NULL,
+  actor_id      int8 NOT NULL,
   collection_id int4 NOT NULL,
   text          text NOT NULL,
   PRIMARY KEY (actor_id, collection_id, rkey)

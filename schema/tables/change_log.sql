@@ -7,7 +7,7 @@ CREATE TABLE skua.change_log (
   n              int4        NOT NULL,
   kind           int2[]      NOT NULL,
   op             int2[]      NOT NULL,
-  actor_id       int4[]      NOT NULL,
+  actor_id       int8[]      NOT NULL,
   collection_id  int4[]      NOT NULL,
   rkey           int8[]      NOT NULL,
   rev            int8[]      NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE skua.change_log (
   ref_change     int4[]      NOT NULL,
   ref_role       int2[]      NOT NULL,
   ref_delta      int2[]      NOT NULL,
-  ref_actor      int4[]      NOT NULL,
+  ref_actor      int8[]      NOT NULL,
   ref_collection int4[]      NOT NULL,
   ref_rkey       int8[]      NOT NULL,
   PRIMARY KEY (pos)

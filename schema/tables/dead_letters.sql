@@ -19,7 +19,7 @@ CREATE TABLE skua.dead_letter (
   finished_at   timestamptz,
   timeline      int4,
   lane          int4,
-  actor_id      int4,
+  actor_id      int8,
   collection_id int4,
   payload_bytes int4,
   source        text,

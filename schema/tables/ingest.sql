@@ -26,7 +26,7 @@ CREATE TABLE skua.tombstones (
   rkey          int8 NOT NULL,
   rev           int8 NOT NULL,
   seq           int8 NOT NULL,
-  actor_id      int4 NOT NULL,
+  actor_id      int8 NOT NULL,
   collection_id int4 NOT NULL,
   source        text NOT NULL,
   PRIMARY KEY (actor_id, collection_id, rkey)
@@ -44,7 +44,7 @@ COMMENT ON COLUMN skua.tombstones.source IS 'The source whose cursor must pass s
 -- writes its deletion.
 CREATE TABLE skua.purges (
   did       text COLLATE "C" PRIMARY KEY,
-  actor_id  int4        NOT NULL,
+  actor_id  int8        NOT NULL,
   floor_rev int8        NOT NULL,
   said_at   timestamptz NOT NULL
 );

@@ -2,7 +2,7 @@
 -- because a build replaces them (skua.show_projection). Before the first build they have no rows.
 
 CREATE VIEW bsky.post_stats AS
-SELECT NULL::int4 AS actor_id, NULL::int8 AS rkey, NULL::int4 AS likes, NULL::int4 AS reposts, NULL::int4 AS replies,
+SELECT NULL::int8 AS actor_id, NULL::int8 AS rkey, NULL::int4 AS likes, NULL::int4 AS reposts, NULL::int4 AS replies,
        NULL::int4 AS quotes
 WHERE false;
 COMMENT ON VIEW bsky.post_stats IS 'The numbers of likes, reposts, replies and quotes of a post. Empty until `skua consumers add post_stats` has built it. A post without a row has none.';
@@ -14,7 +14,7 @@ COMMENT ON COLUMN bsky.post_stats.replies IS 'The number of posts that reply to 
 COMMENT ON COLUMN bsky.post_stats.quotes IS 'The number of posts that quote it.';
 
 CREATE VIEW bsky.actor_stats AS
-SELECT NULL::int4 AS actor_id, NULL::int4 AS followers, NULL::int4 AS follows, NULL::int4 AS posts
+SELECT NULL::int8 AS actor_id, NULL::int4 AS followers, NULL::int4 AS follows, NULL::int4 AS posts
 WHERE false;
 COMMENT ON VIEW bsky.actor_stats IS 'The followers, follows and posts of an account. Empty until `skua consumers add actor_stats` has built it. An account without a row has none.';
 COMMENT ON COLUMN bsky.actor_stats.actor_id IS 'The account (bsky.actors.id).';
@@ -23,8 +23,8 @@ COMMENT ON COLUMN bsky.actor_stats.follows IS 'The number of accounts that it fo
 COMMENT ON COLUMN bsky.actor_stats.posts IS 'The number of its posts, including replies.';
 
 CREATE VIEW bsky.notifications AS
-SELECT NULL::int4 AS recipient, NULL::int4 AS actor_id, NULL::int4 AS collection_id, NULL::int8 AS rkey,
-       NULL::int4 AS reason, NULL::int4 AS subject_actor, NULL::int4 AS subject_collection, NULL::int8 AS subject_rkey,
+SELECT NULL::int8 AS recipient, NULL::int8 AS actor_id, NULL::int4 AS collection_id, NULL::int8 AS rkey,
+       NULL::int4 AS reason, NULL::int8 AS subject_actor, NULL::int4 AS subject_collection, NULL::int8 AS subject_rkey,
        NULL::timestamptz AS sort_at
 WHERE false;
 COMMENT ON VIEW bsky.notifications IS 'Notifications: a record notifies a recipient at most once, and never its own author. Empty until `skua consumers add notifications` has built it. bsky.notifications_view has names in place of numbers.';
@@ -39,8 +39,8 @@ COMMENT ON COLUMN bsky.notifications.subject_rkey IS 'The record key of the subj
 COMMENT ON COLUMN bsky.notifications.sort_at IS 'The earlier of the times at which the record was created and indexed.';
 
 CREATE VIEW bsky.post_rules AS
-SELECT NULL::int4 AS actor_id, NULL::int8 AS rkey, NULL::int4 AS root_actor, NULL::int8 AS root_rkey,
-       NULL::int4 AS parent_actor, NULL::int8 AS parent_rkey, NULL::boolean AS violates_threadgate,
+SELECT NULL::int8 AS actor_id, NULL::int8 AS rkey, NULL::int8 AS root_actor, NULL::int8 AS root_rkey,
+       NULL::int8 AS parent_actor, NULL::int8 AS parent_rkey, NULL::boolean AS violates_threadgate,
        NULL::boolean AS violates_embedding_rules, NULL::boolean AS is_hidden, NULL::boolean AS has_invalid_root
 WHERE false;
 COMMENT ON VIEW bsky.post_rules IS 'Posts that break rules, and replies for which the rules of the threadgate depend on follows or lists. Empty until `skua consumers add post_rules` has built it. A post without a row breaks no rule.';

@@ -4,7 +4,7 @@ CREATE TABLE bsky.records (
   rkey           int8 NOT NULL,
   rev            int8 NOT NULL,
   indexed_at     timestamptz NOT NULL,
-  actor_id       int4 NOT NULL,
+  actor_id       int8 NOT NULL,
   collection_id  int4 NOT NULL,
   cid            bytea NOT NULL,
   record         jsonb NOT NULL,

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "store/change_log.hpp"
 #include "support/postgres.hpp"
 
@@ -32,7 +33,7 @@ class FeedTest : public PostgresTest {
     digest[0] = static_cast<std::uint8_t>(version);
     return digest;
   }
-  static store::Change like(std::int64_t rkey, int version = 1, std::int32_t actor_id = 1) {
+  static store::Change like(std::int64_t rkey, int version = 1, AccountNumber actor_id = 1) {
     return {.actor_id = actor_id,
             .collection_id = kLikes,
             .rkey = rkey,
@@ -41,7 +42,7 @@ class FeedTest : public PostgresTest {
   }
 
   /// Stores a like of the account 2's first post.
-  void store_like(std::int64_t rkey, int version = 1, std::int32_t actor_id = 1) {
+  void store_like(std::int64_t rkey, int version = 1, AccountNumber actor_id = 1) {
     store::Params params;
     params.int4(actor_id).int8(rkey).bytea(digest(version));
     static const store::Statement kStore{

@@ -1,3 +1,4 @@
+#include "base/account_number.hpp"
 #include "change_feed/log_pages.hpp"
 
 #include <stdexcept>
@@ -188,7 +189,7 @@ class LargeRecordsTest : public LogPagesTest {
     }
     return pages;
   }
-  void add(std::int64_t rkey, std::int32_t actor_id) {
+  void add(std::int64_t rkey, AccountNumber actor_id) {
     store_like(rkey, 1, actor_id);
     append({like(rkey, 1, actor_id)});
   }

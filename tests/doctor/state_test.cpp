@@ -160,12 +160,6 @@ TEST(JudgeRepositories, partial_ones_are_advice_and_failed_resyncs_a_warning) {
             "warning partial-repositories");
 }
 
-TEST(JudgeAccountNumbers, has_limits) {
-  EXPECT_EQ(brief(judge_account_numbers(0.49)), "ok");
-  EXPECT_EQ(brief(judge_account_numbers(0.5)), "warning account-numbers");
-  EXPECT_EQ(brief(judge_account_numbers(0.95)), "error account-numbers");
-}
-
 TEST(JudgeLetters, names_the_most_frequent_reasons) {
   EXPECT_EQ(brief(judge_letters({})), "ok");
   const Finding finding =

@@ -287,11 +287,6 @@ class Doctor(DoctorCase):
         database.run("update skua.change_log_state set max_bytes = 1000")
         self.check(database, "change-log-large", "warning")
 
-    def test_account_numbers(self):
-        database = self.database()
-        database.run("select setval('bsky.actors_id_seq', 1200000000)")
-        self.assertEqual(self.check(database, "account-numbers", "warning")["detail"], "55.9 % are used")
-
     def test_roles(self):
         database = self.database()
         database.run("revoke select on bsky.likes from skua_reader")
@@ -315,7 +310,7 @@ class Doctor(DoctorCase):
                 self.assertEqual([finding["check"] for finding in failed], ["replays" if rights else "schema"])
                 self.assertIn("permission denied", failed[0]["detail"])
                 made = {finding["check"] for finding in examined.findings}
-                self.assertLessEqual({"disk", "dead letters", "account numbers"} if rights else {"disk"}, made)
+                self.assertLessEqual({"disk", "dead letters", "repositories"} if rights else {"disk"}, made)
 
     def test_a_table_that_is_locked_is_a_finding_and_the_other_checks_follow(self):
         database = self.database()
@@ -328,7 +323,7 @@ class Doctor(DoctorCase):
         self.addCleanup(holder.stdout.close)
         examined = self.examine(database)
         self.assertEqual(examined.problems(), [("warning", "check-failed")] * 3, examined.findings)
-        self.assertIn("account numbers", {finding["check"] for finding in examined.findings})
+        self.assertIn("repositories", {finding["check"] for finding in examined.findings})
 
     def test_a_pooler_in_transaction_mode(self):
         database = self.database()

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "feed/consumers/consumer_judgement.hpp"
 #include "feed/consumers/consumer_pool.hpp"
 #include "feed/consumers/consumer_table.hpp"
@@ -122,7 +123,7 @@ TEST_P(BrokenBySqlstate, other_consumers_continue) {
   add("post_stats");
   add("actor_stats");
   refuse("post_stats_" + id_of("post_stats"), GetParam());
-  for (std::int32_t account = 1; account <= 9; ++account) like(account);
+  for (AccountNumber account = 1; account <= 9; ++account) like(account);
   test::fold_changes(session());
   EXPECT_EQ(posts_counted(), "1");
   EXPECT_EQ(likes(), "");

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "feed/consumers/consumer_pool.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
@@ -198,7 +199,7 @@ TEST_F(ConsumersTest, tables_of_another_version_are_rebuilt) {
 TEST_F(ConsumersTest, a_change_that_fails_is_found_by_halving_and_stops_the_consumer) {
   add("post_stats");
   refuse_post_66();
-  for (std::int32_t account = 1; account <= 3; ++account) like(account, account);
+  for (AccountNumber account = 1; account <= 3; ++account) like(account, account);
   const std::int64_t bad = like(9, 66);
   like(4, 4);
   // The retries of the change are a millisecond apart.
@@ -328,7 +329,7 @@ TEST_F(ConsumersTest, attempts_do_not_overflow) {
 TEST_F(ConsumersTest, lanes_share_the_changes_and_each_is_applied_once) {
   add("post_stats", 4);
   add("actor_stats", 2);
-  for (std::int32_t account = 1; account <= 40; ++account) like(account, account % 7);
+  for (AccountNumber account = 1; account <= 40; ++account) like(account, account % 7);
   // Each thread is one process: four sessions choose among six lanes.
   std::vector<std::jthread> processes;
   processes.reserve(4);
@@ -371,7 +372,7 @@ TEST_F(ConsumersTest, a_session_that_refers_to_the_consumer_does_not_delay_its_l
 TEST_F(ConsumersTest, no_lane_starves) {
   add("post_stats", std::nullopt, "pause", R"({"pause_ms": 0, "batch": 1})");
   add("actor_stats", std::nullopt, "pause", R"({"pause_ms": 0, "batch": 1})");
-  for (std::int32_t account = 1; account <= 10; ++account) like(account);
+  for (AccountNumber account = 1; account <= 10; ++account) like(account);
   test::fold_changes(session(), 10);
   EXPECT_EQ(value("SELECT max(pos) - min(pos) <= 1 FROM skua.consumer_lanes"), "t");
 }

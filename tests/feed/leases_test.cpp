@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "base/random.hpp"
 #include "feed/consumers/consumer_judgement.hpp"
 #include "feed/consumers/consumer_table.hpp"
@@ -322,7 +323,7 @@ TEST_F(LeasesTest, the_policy_block_lane_stops_one_lane) {
   for (int account = 1; account <= 4; ++account) like(account);
   std::set<std::int32_t> processed;
   while (const auto taken = take()) {
-    const std::int32_t account = taken->changes.front().second;
+    const AccountNumber account = taken->changes.front().second;
     if (account == 1) {
       fail(*taken, taken->changes.front().first);
       continue;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "store/change_log.hpp"
 #include "store/session.hpp"
 #include "support/postgres.hpp"
@@ -20,10 +21,10 @@ class ChangesTest : public test::PostgresTest {
   static constexpr std::int32_t kAuthor = 7;
 
   /// The account likes the post `post` of kAuthor. Returns the position of the change.
-  std::int64_t like(std::int32_t account, std::int64_t post = 1) {
+  std::int64_t like(AccountNumber account, std::int64_t post = 1) {
     return like(session(), account, post);
   }
-  static std::int64_t like(store::Session& session, std::int32_t account, std::int64_t post) {
+  static std::int64_t like(store::Session& session, AccountNumber account, std::int64_t post) {
     store::Transaction transaction(session);
     session.run(
         fmt::format("INSERT INTO bsky.likes (actor_id, rkey, rev, indexed_at, cid, subject_actor, "
@@ -33,7 +34,7 @@ class ChangesTest : public test::PostgresTest {
     transaction.commit();
     return position;
   }
-  void unlike(std::int32_t account, std::int64_t post = 1) {
+  void unlike(AccountNumber account, std::int64_t post = 1) {
     store::Transaction transaction(session());
     session().run(
         fmt::format("DELETE FROM bsky.likes WHERE (actor_id, rkey) = ({}, {})", account, post));
@@ -55,7 +56,7 @@ class ChangesTest : public test::PostgresTest {
   }
 
  private:
-  static std::int64_t append(store::Session& session, std::int32_t account, std::int64_t post,
+  static std::int64_t append(store::Session& session, AccountNumber account, std::int64_t post,
                              store::ChangeOperation operation, std::int16_t delta) {
     store::Change change{
         .operation = operation, .actor_id = account, .collection_id = 2, .rkey = post, .rev = 1};

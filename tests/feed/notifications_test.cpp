@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/made_changes.hpp"
@@ -16,7 +17,7 @@ namespace skua::feed::notifications_test {
 namespace {
 
 struct Like {
-  std::int32_t account = 0;
+  AccountNumber account = 0;
   std::int64_t rkey = 0;
   std::int64_t post = 0;
   /// 0: the account has another like of the post.

@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/finish.hpp"
@@ -379,7 +380,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     finish(chance_.percent(50) ? &account : nullptr);
   }
 
-  std::int32_t actor_id(const std::string& did) {
+  AccountNumber actor_id(const std::string& did) {
     const std::vector<std::string_view> one = {did};
     const auto found =
         resolve::find_or_insert_actors(*bulk_, ids_.actors, ids_.claims, ids_.numbers, one, now())

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "writer/handle_claims.hpp"
@@ -31,12 +32,12 @@ class HandleClaimsModelTest : public test::PostgresTest {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
-  std::vector<std::int32_t> make_accounts(int count) {
+  std::vector<AccountNumber> make_accounts(int count) {
     session().run(
         fmt::format("INSERT INTO bsky.actors (did, indexed_at) SELECT 'did:plc:' || n, "
                     "now() FROM generate_series(1, {}) n",
                     count));
-    std::vector<std::int32_t> ids;
+    std::vector<AccountNumber> ids;
     const store::Rows rows = session().run("SELECT id FROM bsky.actors ORDER BY id");
     for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(rows.int4(i, 0));
     return ids;
@@ -114,11 +115,11 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
     return ids;
   }
   void tell_some() {
-    std::vector<std::int32_t> ids = ids_;
+    std::vector<AccountNumber> ids = ids_;
     std::shuffle(ids.begin(), ids.end(), random_);
     ids.resize(1 + below(3));
     std::vector<HandleClaim> claims;
-    for (const std::int32_t id : ids) {
+    for (const AccountNumber id : ids) {
       claims.push_back({id, chance(10) ? "" : kNames[below(kNames.size())], event_time()});
     }
     tell(std::move(claims));
@@ -132,8 +133,8 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
   /// A name leads to another account from now on, or to none.
   void change_truth() {
     const std::string& name = kNames[below(kNames.size())];
-    const std::int32_t before = owners_[name];
-    const std::int32_t after = chance(15) ? 0 : ids_[below(ids_.size())];
+    const AccountNumber before = owners_[name];
+    const AccountNumber after = chance(15) ? 0 : ids_[below(ids_.size())];
     if (before == after) return;
     owners_[name] = after;
     changed_[{before, name}] = changed_[{after, name}] = step_;
@@ -191,7 +192,7 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
     }
   }
 
-  int changed_at(std::int32_t id, const std::string& name) {
+  int changed_at(AccountNumber id, const std::string& name) {
     const auto place = changed_.find({id, name});
     return place == changed_.end() ? 0 : place->second;
   }
@@ -199,15 +200,15 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
   /// its former owner if the new one does not claim it.
   void announce_changes() {
     ++step_;
-    const auto announce = [&](std::int32_t id) {
+    const auto announce = [&](AccountNumber id) {
       clock_.advance(1h);
       tell({{id, accounts_[id].claims, clock_.now()}});
     };
     for (const std::string& name : kNames) {
-      const std::int32_t owner = owners_[name];
+      const AccountNumber owner = owners_[name];
       const bool is_claimed = owner != 0 && accounts_[owner].claims == name;
       if (is_claimed && accounts_[owner].told < changed_at(owner, name)) announce(owner);
-      for (const std::int32_t id : ids_) {
+      for (const AccountNumber id : ids_) {
         const int changed = changed_at(id, name);
         if (id == owner || accounts_[id].claims != name || accounts_[id].told >= changed) continue;
         if (!is_claimed || accounts_[owner].told < changed || chance(30)) announce(id);
@@ -236,10 +237,10 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
 
   std::mt19937 random_{GetParam()};
   test::ManualClock clock_;
-  std::vector<std::int32_t> ids_;
-  std::map<std::int32_t, Account> accounts_;
-  std::map<std::string, std::int32_t> owners_;
-  std::map<std::pair<std::int32_t, std::string>, int> changed_;  // when, by step
+  std::vector<AccountNumber> ids_;
+  std::map<AccountNumber, Account> accounts_;
+  std::map<std::string, AccountNumber> owners_;
+  std::map<std::pair<AccountNumber, std::string>, int> changed_;  // when, by step
   std::set<Timestamp> times_;
   std::vector<std::vector<HandleClaim>> told_;
   std::vector<CheckedHandle> asked_;
@@ -305,11 +306,11 @@ class HandlesAtTheSameTime : public HandleClaimsModelTest {
 /// A worker, of whose accounts no other writes the claims.
 class Claimer {
  public:
-  Claimer(std::vector<std::int32_t> ids, unsigned seed) : ids_(std::move(ids)), random_(seed) {}
+  Claimer(std::vector<AccountNumber> ids, unsigned seed) : ids_(std::move(ids)), random_(seed) {}
 
   void operator()(store::Session& session, Timestamp now) {
     std::vector<HandleClaim> claims;
-    for (const std::int32_t id : ids_) {
+    for (const AccountNumber id : ids_) {
       if (random_() % 3 != 0) claims.push_back({id, kNames[random_() % kNames.size()], now});
     }
     store::Transaction transaction(session);
@@ -320,7 +321,7 @@ class Claimer {
   }
 
  private:
-  std::vector<std::int32_t> ids_;
+  std::vector<AccountNumber> ids_;
   std::mt19937 random_;
 };
 
@@ -328,7 +329,7 @@ TEST_F(HandlesAtTheSameTime, claims_and_results_leave_one_owner_and_never_wait_f
   const auto ids = make_accounts(6);
   std::atomic<int> written = 0;
   {
-    const auto claiming = [&](std::vector<std::int32_t> of, unsigned seed) {
+    const auto claiming = [&](std::vector<AccountNumber> of, unsigned seed) {
       return many_times(
           400, [&, claim = Claimer(std::move(of), seed)](auto& session, int /*i*/) mutable {
             clock_.advance(1us);

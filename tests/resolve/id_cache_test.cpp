@@ -1,3 +1,4 @@
+#include "base/account_number.hpp"
 #include "resolve/id_cache.hpp"
 
 #include <random>
@@ -38,10 +39,10 @@ TEST(IdCacheTest, tells_similar_names_apart) {
                                          "did:web:a.test",
                                          ""};
   for (std::size_t i = 0; i < dids.size(); ++i) {
-    cache.insert(dids[i], static_cast<std::int32_t>(i + 1));
+    cache.insert(dids[i], static_cast<AccountNumber>(i + 1));
   }
   for (std::size_t i = 0; i < dids.size(); ++i) {
-    EXPECT_EQ(cache.find(dids[i]), static_cast<std::int32_t>(i + 1)) << dids[i];
+    EXPECT_EQ(cache.find(dids[i]), static_cast<AccountNumber>(i + 1)) << dids[i];
   }
 }
 
@@ -96,7 +97,7 @@ TEST(IdCacheTest, is_bounded_and_never_wrong) {
   EXPECT_LE(cache.size(), kCapacity * 5 / 4 + 64);
   int known = 0;
   for (int i = 1; i <= 20'000; ++i) {
-    const std::int32_t id = cache.find(plc(static_cast<std::uint64_t>(i)));
+    const AccountNumber id = cache.find(plc(static_cast<std::uint64_t>(i)));
     EXPECT_TRUE(id == 0 || id == i);
     known += id != 0 ? 1 : 0;
   }
@@ -105,12 +106,12 @@ TEST(IdCacheTest, is_bounded_and_never_wrong) {
 
 TEST(KnownPostsTest, tells_posts_apart) {
   KnownPosts posts(10'000);
-  for (std::int32_t actor = 1; actor <= 20; ++actor) {
+  for (AccountNumber actor = 1; actor <= 20; ++actor) {
     for (std::int64_t rkey = -10; rkey < 10; ++rkey) {
       if ((actor + rkey) % 2 == 0) posts.insert({actor, rkey});
     }
   }
-  for (std::int32_t actor = 1; actor <= 20; ++actor) {
+  for (AccountNumber actor = 1; actor <= 20; ++actor) {
     for (std::int64_t rkey = -10; rkey < 10; ++rkey) {
       EXPECT_EQ(posts.contains({actor, rkey}), (actor + rkey) % 2 == 0);
     }
@@ -138,9 +139,9 @@ TEST(IdCacheTest, threads_may_share_it) {
     threads.emplace_back([&cache, t] {
       std::mt19937 random(static_cast<unsigned>(t));
       for (int i = 0; i < 5'000; ++i) {
-        const auto n = static_cast<std::int32_t>(random() % 3'000 + 1);
+        const auto n = static_cast<AccountNumber>(random() % 3'000 + 1);
         const std::string did = plc(static_cast<std::uint64_t>(n));
-        if (const std::int32_t id = cache.find(did); id == 0) {
+        if (const AccountNumber id = cache.find(did); id == 0) {
           cache.insert(did, n);
         } else {
           EXPECT_EQ(id, n);

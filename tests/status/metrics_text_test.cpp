@@ -76,16 +76,6 @@ TEST(MetricsText, goes_on_in_a_second_line_before_it_is_too_long) {
             "          disk +6.8 MB/min  31 await keys  2 dead letters");
 }
 
-TEST(MetricsText, says_how_many_account_numbers_are_used_once_it_is_half_of_them) {
-  Rates now = rates();
-  now.actor_numbers_used = 0.499;
-  EXPECT_THAT(metrics_text(now, {source("relay:a.example")}, std::nullopt),
-              testing::Not(HasSubstr("account numbers")));
-  now.actor_numbers_used = 0.512;
-  EXPECT_THAT(metrics_text(now, {source("relay:a.example")}, std::nullopt),
-              HasSubstr("  51 % of account numbers used"));
-}
-
 TEST(MetricsText, says_what_is_not_known) {
   Metrics one = source("relay:a.example");
   one.newest.reset();

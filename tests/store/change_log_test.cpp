@@ -1,3 +1,4 @@
+#include "base/account_number.hpp"
 #include "store/change_log.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ class ChangeLogTest : public test::PostgresTest {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
-  static ChangeBlock block_of(std::size_t changes, std::int32_t actor_id = 7) {
+  static ChangeBlock block_of(std::size_t changes, AccountNumber actor_id = 7) {
     ChangeBlock block;
     for (std::size_t i = 0; i < changes; ++i) {
       block.changes.push_back({.actor_id = actor_id,

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "store/migrations.hpp"
@@ -33,6 +34,32 @@ BEGIN
 END
 $$;
 DELETE FROM skua.reader_tables WHERE name = 'schema_files';
+DO $$
+DECLARE
+  place record;
+BEGIN
+  FOR place IN
+    SELECT c.oid::regclass AS view FROM pg_class AS c
+    WHERE c.relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) AND c.relkind = 'v'
+      AND c.relname NOT IN ('post_stats', 'actor_stats', 'notifications', 'post_rules', 'tag_trends')
+  LOOP
+    EXECUTE 'DROP VIEW IF EXISTS ' || place.view || ' CASCADE';
+  END LOOP;
+  DROP FUNCTION bsky.record_json(bsky.likes), bsky.record_json(bsky.reposts);
+  FOR place IN
+    SELECT a.attrelid::regclass AS relation, a.attname AS name, replace(a.atttypid::regtype::text, 'bigint', 'int4') AS type
+    FROM pg_attribute AS a JOIN pg_class AS r ON r.oid = a.attrelid
+    WHERE r.relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) AND r.relkind IN ('r', 'p') AND NOT r.relispartition
+      AND (a.attname ~ '^(actor_id|account|recipient|mentions|leased_key|\w+_actor)$'
+        OR (a.attrelid, a.attname) = ('bsky.actors'::regclass, 'id'))
+  LOOP
+    EXECUTE format('ALTER TABLE %s ALTER COLUMN %I TYPE %s', place.relation, place.name, place.type);
+  END LOOP;
+END
+$$;
+CREATE VIEW bsky.posts_view AS SELECT actor_id, rkey, ''::text AS uri, ''::text AS name FROM bsky.posts;
+CREATE FUNCTION bsky.uri(actor_id int4, collection_id int4, rkey int8) RETURNS text LANGUAGE sql AS $$ SELECT 'former' $$;
+CREATE FUNCTION bsky.post(address text) RETURNS SETOF bsky.posts_view LANGUAGE sql AS $$ SELECT * FROM bsky.posts_view $$;
 DELETE FROM skua.migrations;
 INSERT INTO skua.migrations (version, name, checksum) SELECT n, 'former', 'sum' || n FROM generate_series(1, 62) AS n)";
 
@@ -46,8 +73,13 @@ INSERT INTO skua.consumer_secrets (consumer_id, secret) VALUES (2, 'key of the h
 INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:a', '2026-01-02 03:04:05Z');
 INSERT INTO bsky.labels (subject_rkey, seq, cts, indexed_at, actor_id, subject_actor, subject_collection, neg, val)
   VALUES (7, 1, now(), now(), 1, 1, 1, false, 'spam');
+INSERT INTO bsky.likes (rkey, rev, indexed_at, actor_id, subject_actor, subject_collection, subject_rkey, via_actor, cid)
+  VALUES (2, 3, now(), 1, 4, 5, 6, 7, 'cid');
 INSERT INTO skua.filter (kind, value) VALUES ('collection', 'app.bsky.feed.*');
-CREATE VIEW public.mine AS SELECT uri, name FROM bsky.posts_view)";
+CREATE TABLE skua.post_stats_1 (rkey int8, actor_id int4, likes int4, reposts int4, replies int4, quotes int4);
+INSERT INTO skua.post_stats_1 VALUES (6, 4, 1, 0, 0, 0);
+DROP VIEW bsky.post_stats;
+CREATE VIEW bsky.post_stats AS SELECT actor_id, rkey, likes, reposts, replies, quotes FROM skua.post_stats_1)";
 
 class UpgradeTest : public test::PostgresTest {
  protected:
@@ -68,13 +100,13 @@ TEST_F(UpgradeTest, a_database_of_migration_62_gets_the_schema_of_a_new_one) {
   ASSERT_NE(value(test::kSchemaText), before_);
   const SchemaChanges applied = migrate(session(), schema_);
   EXPECT_EQ(applied.migrations.front().label(), "0063_delivery_failures");
-  EXPECT_EQ(applied.migrations.back().label(), "0069_baseline");
+  EXPECT_EQ(applied.migrations.back().label(), "0070_baseline");
   const std::string after = value(test::kSchemaText);
   EXPECT_TRUE(after == before_) << test::first_difference(before_, after);
   EXPECT_TRUE(pending_changes(session(), schema_).empty());
 }
 
-TEST_F(UpgradeTest, rows_of_changed_tables_and_views_of_users_survive) {
+TEST_F(UpgradeTest, rows_of_changed_tables_and_shown_projections_survive) {
   session().run(kFill);
   migrate(session(), schema_);
   EXPECT_EQ(value("SELECT string_agg(concat_ws(' ', pos, consumer_id, lane, attempts, error, "
@@ -85,8 +117,28 @@ TEST_F(UpgradeTest, rows_of_changed_tables_and_views_of_users_survive) {
             "https://hook.test https://hook.test/secret?key=1 key of the hook");
   EXPECT_EQ(value("SELECT name || ' ' || val FROM bsky.labels_view"), "did:plc:a spam");
   EXPECT_EQ(value("SELECT collections::text FROM skua.filter_state"), "{app.bsky.feed.*}");
-  EXPECT_EQ(value("SELECT count(*)::text FROM public.mine"), "0");
+  EXPECT_EQ(value("SELECT concat_ws(' ', rkey, rev, actor_id, subject_actor, subject_collection, "
+                  "subject_rkey, via_actor, pg_typeof(via_actor), convert_from(cid, 'UTF8')) FROM bsky.likes"),
+            "2 3 1 4 5 6 7 bigint cid");
+  EXPECT_EQ(value("SELECT concat_ws(' ', actor_id, pg_typeof(actor_id), rkey, likes) FROM "
+                  "bsky.post_stats"),
+            "4 bigint 6 1");
   EXPECT_EQ(value("SELECT skua.is_logging_changes()::text"), "true");
+}
+
+TEST_F(UpgradeTest, a_view_of_a_user_is_named_and_nothing_changes) {
+  session().run("CREATE VIEW public.mine AS SELECT uri, name FROM bsky.posts_view");
+  const std::string former = value(test::kSchemaText);
+  try {
+    migrate(session(), schema_);
+    ADD_FAILURE() << "the view of a user was dropped";
+  } catch (const SqlError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("view mine depends on view bsky.posts_view"));
+  }
+  EXPECT_EQ(value(test::kSchemaText), former);
+  session().run("DROP VIEW public.mine");
+  migrate(session(), schema_);
+  EXPECT_EQ(value(test::kSchemaText), before_);
 }
 
 }  // namespace

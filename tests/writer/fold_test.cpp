@@ -1,3 +1,4 @@
+#include "base/account_number.hpp"
 #include "writer/fold.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace skua::writer::fold_test {
 namespace {
 
-event::ResolvedEvent change(std::int32_t actor, std::int64_t rkey, std::uint64_t rev,
+event::ResolvedEvent change(AccountNumber actor, std::int64_t rkey, std::uint64_t rev,
                             event::Operation operation = event::Operation::Create,
                             std::int32_t collection = 1) {
   event::ResolvedEvent event;

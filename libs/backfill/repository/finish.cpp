@@ -7,6 +7,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/account_number.hpp"
 #include "backfill/queue/job_results.hpp"
 #include "backfill/repository/finish.sql.hpp"
 #include "base/crash_point.hpp"
@@ -48,13 +49,13 @@ void lock_accounts(store::Session& session, const Repositories& repositories) {
 
 /// Moves repositories whose floor is above their CAR to `stale`.
 void drop_stale(store::Session& session, Repositories& repositories, Finished& finished) {
-  Array ids(Array::Type::int4);
-  for (const WrittenRepository* repository : repositories) ids.int4(repository->actor_id);
+  Array ids(Array::Type::int8);
+  for (const WrittenRepository* repository : repositories) ids.int8(repository->actor_id);
   store::Params params;
   params.array(ids);
   const store::Rows rows = session.execute(sql::finish_floors, params);
-  boost::unordered_flat_map<std::int32_t, std::int64_t> floors;
-  for (std::size_t i = 0; i < rows.size(); ++i) floors.emplace(rows.int4(i, 0), rows.int8(i, 1));
+  boost::unordered_flat_map<AccountNumber, std::int64_t> floors;
+  for (std::size_t i = 0; i < rows.size(); ++i) floors.emplace(rows.int8(i, 0), rows.int8(i, 1));
   std::erase_if(repositories, [&](const WrittenRepository* repository) {
     const auto floor = floors.find(repository->actor_id);
     if (floor == floors.end() || floor->second <= int8_of(repository->rev)) return false;
@@ -64,10 +65,10 @@ void drop_stale(store::Session& session, Repositories& repositories, Finished& f
 }
 
 void raise_floors(store::Session& session, const Repositories& repositories) {
-  Array ids(Array::Type::int4);
+  Array ids(Array::Type::int8);
   Array revs(Array::Type::int8);
   for (const WrittenRepository* repository : repositories) {
-    ids.int4(repository->actor_id);
+    ids.int8(repository->actor_id);
     revs.int8(int8_of(repository->rev));
   }
   store::Params params;
@@ -92,18 +93,18 @@ void end_jobs(store::Session& session, Repositories& repositories, const std::st
 /// Updates hosting statuses: a host that was asked provides repositories of active accounts only.
 void write_statuses(store::Session& session, const Repositories& repositories, Timestamp now,
                     writer::Effects& effects) {
-  Array ids(Array::Type::int4);
+  Array ids(Array::Type::int8);
   Array times(Array::Type::timestamptz);
   for (const WrittenRepository* repository : repositories) {
     if (repository->requested_at == Timestamp{}) continue;
-    ids.int4(repository->actor_id);
+    ids.int8(repository->actor_id);
     times.timestamp(repository->requested_at - kClockDifference);
   }
   store::Params active;
   active.array(ids).array(times);
   const store::Rows changed = session.execute(sql::finish_active, active);
   for (std::size_t i = 0; i < changed.size(); ++i) {
-    effects.account_changed(changed.int4(i, 0), false);
+    effects.account_changed(changed.int8(i, 0), false);
   }
   std::vector<std::string> dids = session.query<std::string>(sql::finish_deleted, ids);
   std::sort(dids.begin(), dids.end());
@@ -207,16 +208,16 @@ Finished finish_small(store::Session& session, Repositories repositories,
   drop_stale(session, repositories, finished);
   end_jobs(session, repositories, lease_owner, now, finished);
   if (!repositories.empty()) {
-    std::vector<std::int32_t> actors;
+    std::vector<AccountNumber> actors;
     std::vector<std::int64_t> revs;
-    boost::unordered_flat_map<std::int32_t, const WrittenRepository*> by_actor;
+    boost::unordered_flat_map<AccountNumber, const WrittenRepository*> by_actor;
     for (const WrittenRepository* repository : repositories) {
       actors.push_back(repository->actor_id);
       revs.push_back(int8_of(repository->rev));
       by_actor.emplace(repository->actor_id, repository);
     }
     for_each_table([&](const TableWriter& table) {
-      for (const std::int32_t actor : table.actors_with_rows_before(session, actors, revs)) {
+      for (const AccountNumber actor : table.actors_with_rows_before(session, actors, revs)) {
         const WrittenRepository& repository = *by_actor.at(actor);
         for_absent(session, table, repository, [&](const std::vector<StoredRow>& rows) {
           finished.removed += remove_rows(session, table, repository.rev, rows, now, effects);

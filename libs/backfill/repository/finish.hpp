@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
 #include "base/time.hpp"
@@ -19,7 +20,7 @@ namespace skua::backfill {
 /// A repository of whose CAR all records are durable.
 struct WrittenRepository {
   std::string did;
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   /// The CAR's revision, and the root of its tree.
   atproto::Tid rev;
   atproto::Cid data;

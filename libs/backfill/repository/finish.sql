@@ -1,10 +1,10 @@
 -- name: finish_floors
-SELECT id, floor_rev FROM bsky.actors WHERE id = ANY($1::int4[]) AND floor_rev > 0;
+SELECT id, floor_rev FROM bsky.actors WHERE id = ANY($1::int8[]) AND floor_rev > 0;
 
 -- name: finish_raise
 UPDATE bsky.actors AS a
 SET floor_rev = f.rev
-FROM unnest($1::int4[], $2::int8[]) AS f(id, rev)
+FROM unnest($1::int8[], $2::int8[]) AS f(id, rev)
 WHERE a.id = f.id AND a.floor_rev < f.rev;
 
 -- name: finish_active
@@ -12,7 +12,7 @@ WHERE a.id = f.id AND a.floor_rev < f.rev;
 WITH returned AS (
   UPDATE bsky.actors AS a
   SET active = true, status = NULL, status_time = g.time
-  FROM unnest($1::int4[], $2::timestamptz[]) AS g(id, time)
+  FROM unnest($1::int8[], $2::timestamptz[]) AS g(id, time)
   WHERE a.id = g.id AND NOT a.active AND a.status_time < g.time
   RETURNING a.id, a.did
 ),
@@ -26,4 +26,4 @@ SELECT id
 FROM returned;
 
 -- name: finish_deleted
-SELECT did FROM bsky.actors WHERE id = ANY($1::int4[]) AND status = 'deleted';
+SELECT did FROM bsky.actors WHERE id = ANY($1::int8[]) AND status = 'deleted';

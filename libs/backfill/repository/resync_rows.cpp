@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "backfill/repository/resync_rows.sql.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
@@ -46,7 +47,7 @@ Statement rows_statement(const std::vector<RecordTable>& tables) {
     if (!sql.empty()) sql += " UNION ALL ";
     sql += fmt::format(
         "SELECT t.actor_id, t.tableoid AS place, {}::int4 AS collection_id, t.rkey, t.cid FROM {} "
-        "AS t WHERE t.actor_id = ANY ($1::int4[]) AND t.cid IS NOT NULL",
+        "AS t WHERE t.actor_id = ANY ($1::int8[]) AND t.cid IS NOT NULL",
         table.collection, table.name);
   }
   return {"resync_rows", std::move(sql)};
@@ -58,23 +59,23 @@ Params actors_of(Session& session, std::span<const std::string> dids) {
   Params asked;
   asked.array(names);
   const Rows rows = session.execute(sql::resync_actors, asked);
-  Array ids(Array::Type::int4);
-  for (std::size_t i = 0; i < rows.size(); ++i) ids.int4(rows.int4(i, 0));
+  Array ids(Array::Type::int8);
+  for (std::size_t i = 0; i < rows.size(); ++i) ids.int8(rows.int8(i, 0));
   Params params;
   params.array(ids);
   return params;
 }
 
 std::int64_t newest_row(Session& session, const std::vector<RecordTable>& tables,
-                        std::int32_t actor_id) {
+                        AccountNumber actor_id) {
   std::string newest;
   for (const RecordTable& table : tables) {
     if (!newest.empty()) newest += ", ";
     newest +=
-        fmt::format("(SELECT max(t.rev) FROM {} AS t WHERE t.actor_id = $1::int4)", table.name);
+        fmt::format("(SELECT max(t.rev) FROM {} AS t WHERE t.actor_id = $1::int8)", table.name);
   }
   Params params;
-  params.int4(actor_id);
+  params.int8(actor_id);
   return session
       .execute({"resync_newest_row", fmt::format("SELECT coalesce(greatest({}), 0)", newest)},
                params)
@@ -107,17 +108,17 @@ std::size_t lower_newest_revs(Session& session, const std::string& did) {
   if (actor.empty()) return 0;
   const std::vector<RecordTable> tables = record_tables(session);
   Array revs(Array::Type::int8);
-  revs.int8(newest_row(session, tables, actor.int4(0, 0)));
+  revs.int8(newest_row(session, tables, actor.int8(0, 0)));
   // If rows have a newer revision than the account, rows of the account's own revision are lowered
   // too.
   for (const std::size_t column : {1U, 2U}) {
     if (!actor.is_null(0, column)) revs.int8(actor.int8(0, column));
   }
   Params params;
-  params.int4(actor.int4(0, 0)).array(revs);
+  params.int8(actor.int8(0, 0)).array(revs);
   std::size_t changed = 0;
   for (const RecordTable& table : tables) {
-    const std::string newest = "actor_id = $1::int4 AND rev = ANY ($2::int8[]) AND rev > 0";
+    const std::string newest = "actor_id = $1::int8 AND rev = ANY ($2::int8[]) AND rev > 0";
     const Statement statement{"resync_lower_" + table.name,
                               fmt::format("UPDATE {0} SET rev = rev - 1 WHERE {1} AND ctid = ANY "
                                           "(ARRAY(SELECT ctid FROM {0} WHERE {1} LIMIT {2}))",
@@ -134,7 +135,7 @@ std::size_t lower_newest_revs(Session& session, const std::string& did) {
 void remember_rows(Session& session, std::span<const std::string> dids) {
   const Params actors = actors_of(session, dids);
   session.run(
-      "CREATE TEMP TABLE IF NOT EXISTS rows_before (actor_id int4, place oid, collection_id int4, "
+      "CREATE TEMP TABLE IF NOT EXISTS rows_before (actor_id int8, place oid, collection_id int4, "
       "rkey int8, cid bytea); TRUNCATE rows_before");
   Statement rows = rows_statement(record_tables(session));
   session.execute({"resync_remember", "INSERT INTO rows_before " + rows.sql}, actors);

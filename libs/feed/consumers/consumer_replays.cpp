@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "feed/consumers/batch_fold.hpp"
@@ -36,7 +37,7 @@ struct LockedLane {
 /// A row of consumers_change.
 struct LoggedChange {
   std::int32_t operation;
-  std::int32_t actor_id;
+  AccountNumber actor_id;
   std::int32_t collection_id;
   std::int64_t rkey;
   std::int32_t timeline;

@@ -32,8 +32,8 @@ void retry_later(store::Session& session, const LeaseName& lease, const HeldLeas
   }
 }
 
-std::int32_t account_at(store::Session& session, std::int64_t pos) {
-  return session.query_one<std::int32_t>(sql::leases_account, pos);
+AccountNumber account_at(store::Session& session, std::int64_t pos) {
+  return session.query_one<AccountNumber>(sql::leases_account, pos);
 }
 
 void block_lane(store::Session& session, const LeaseName& lease, std::int32_t attempts,

@@ -15,7 +15,7 @@ struct LeasedLane {
   std::int64_t end;
   std::int32_t count;
   std::int32_t attempts;
-  std::optional<std::int32_t> key;
+  std::optional<AccountNumber> key;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/account_number.hpp"
 #include "feed/leases/lease.hpp"
 #include "feed/leases/waiting_changes.hpp"
 #include "store/session.hpp"
@@ -23,7 +24,7 @@ struct HeldLease {
   /// Failures of the change at `pos`.
   std::int32_t attempts = 0;
   /// Set: the lease is for waiting changes of this account.
-  std::optional<std::int32_t> key;
+  std::optional<AccountNumber> key;
   WaitingChanges waiting;
 };
 

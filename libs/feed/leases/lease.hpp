@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/account_number.hpp"
+
 namespace skua::feed {
 
 /// Identifies a lease. Only the holder knows the owner, which is random. An older epoch never ends
@@ -28,11 +30,11 @@ struct Lease {
   /// The position after the last change that exists.
   std::int64_t end = 0;
   /// The account whose waiting changes are leased; nothing: the lane's own changes are.
-  std::optional<std::int32_t> key;
+  std::optional<AccountNumber> key;
   /// The maximum number of changes.
   std::int32_t batch = 0;
   /// Accounts of the lane whose changes wait: the lane leaves them out.
-  std::vector<std::int32_t> waiting_keys;
+  std::vector<AccountNumber> waiting_keys;
 };
 
 /// What a failure concerns, and so who must correct it.

@@ -21,7 +21,7 @@ struct LeasableLane {
   bool is_due;
   std::int32_t batch;
   // Of the waiting changes that are due; null if there are none.
-  std::optional<std::int32_t> waiting_key;
+  std::optional<AccountNumber> waiting_key;
   std::optional<std::int64_t> waiting_pos;
   std::int64_t waiting_end;
   std::int32_t waiting_batch;

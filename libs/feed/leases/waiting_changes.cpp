@@ -10,25 +10,25 @@ void open_waiting_changes(store::Session& session, std::int32_t consumer_id) {
   session.execute(sql::waiting_add_requested, consumer_id);
 }
 
-std::vector<std::int32_t> read_waiting_keys(store::Session& session, std::int32_t consumer_id,
+std::vector<AccountNumber> read_waiting_keys(store::Session& session, std::int32_t consumer_id,
                                             std::int32_t lane) {
-  return session.query<std::int32_t>(sql::waiting_keys, consumer_id, lane);
+  return session.query<AccountNumber>(sql::waiting_keys, consumer_id, lane);
 }
 
 WaitingChanges read_waiting_changes(store::Session& session, std::int32_t consumer_id,
-                                    std::int32_t lane, std::int32_t key) {
+                                    std::int32_t lane, AccountNumber key) {
   return session.query_one<WaitingChanges>(sql::waiting_read, consumer_id, lane, key);
 }
 
 bool hold_changes(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                  std::int32_t key, std::int64_t pos, std::int64_t letter_id) {
+                  AccountNumber key, std::int64_t pos, std::int64_t letter_id) {
   return session
              .execute(sql::waiting_hold, consumer_id, lane, key, pos, letter_id, kMostWaitingKeys)
              .affected() > 0;
 }
 
 void advance_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                     std::int32_t key, const WaitingChanges& waiting, std::int64_t next) {
+                     AccountNumber key, const WaitingChanges& waiting, std::int64_t next) {
   if (next > waiting.pos) session.execute(sql::waiting_resolve, waiting.letter_id);
   const store::Rows removed =
       session.execute(sql::waiting_remove, consumer_id, lane, key, waiting.pos, next);
@@ -37,7 +37,7 @@ void advance_waiting(store::Session& session, std::int32_t consumer_id, std::int
 }
 
 void close_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                   std::int32_t key, const WaitingChanges& waiting, std::int64_t letter_id) {
+                   AccountNumber key, const WaitingChanges& waiting, std::int64_t letter_id) {
   if (waiting.is_single) {
     session.execute(sql::waiting_drop, consumer_id, lane, key, waiting.pos);
   } else {
@@ -46,7 +46,7 @@ void close_waiting(store::Session& session, std::int32_t consumer_id, std::int32
 }
 
 void lose_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                  std::int32_t key, const WaitingChanges& waiting, std::int64_t oldest) {
+                  AccountNumber key, const WaitingChanges& waiting, std::int64_t oldest) {
   session.execute(sql::waiting_note_loss, waiting.letter_id, waiting.pos, oldest);
   if (waiting.is_single) {
     session.execute(sql::waiting_drop, consumer_id, lane, key, waiting.pos);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "store/session.hpp"
 
 namespace skua::feed {
@@ -20,7 +21,7 @@ inline constexpr std::int64_t kMostWaitingKeys = 1'000;
 void open_waiting_changes(store::Session& session, std::int32_t consumer_id);
 
 /// The accounts of a lane whose later changes wait.
-std::vector<std::int32_t> read_waiting_keys(store::Session& session, std::int32_t consumer_id,
+std::vector<AccountNumber> read_waiting_keys(store::Session& session, std::int32_t consumer_id,
                                             std::int32_t lane);
 
 /// The first waiting changes of an account, which a lease is for.
@@ -32,24 +33,24 @@ struct WaitingChanges {
   std::int32_t attempts = 0;
 };
 WaitingChanges read_waiting_changes(store::Session& session, std::int32_t consumer_id,
-                                    std::int32_t lane, std::int32_t key);
+                                    std::int32_t lane, AccountNumber key);
 
 /// From now on the changes of an account from `pos` on wait for the letter of the change at `pos`.
 /// False: too many accounts of the lane wait.
 bool hold_changes(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                  std::int32_t key, std::int64_t pos, std::int64_t letter_id);
+                  AccountNumber key, std::int64_t pos, std::int64_t letter_id);
 
 /// The changes before `next` are processed: their letter is resolved. No changes of the account
 /// wait any more if the lane has not passed others.
 void advance_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                     std::int32_t key, const WaitingChanges& waiting, std::int64_t next);
+                     AccountNumber key, const WaitingChanges& waiting, std::int64_t next);
 
 /// The first change failed again for good and is the letter `letter_id`. Later ones wait for it.
 void close_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                   std::int32_t key, const WaitingChanges& waiting, std::int64_t letter_id);
+                   AccountNumber key, const WaitingChanges& waiting, std::int64_t letter_id);
 
 /// The log does not have the changes from `waiting.pos` to before `oldest` any more.
 void lose_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                  std::int32_t key, const WaitingChanges& waiting, std::int64_t oldest);
+                  AccountNumber key, const WaitingChanges& waiting, std::int64_t oldest);
 
 }  // namespace skua::feed

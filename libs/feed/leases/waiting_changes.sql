@@ -20,14 +20,14 @@ ORDER BY w.actor_id;
 -- name: waiting_read
 SELECT w.pos, w.until IS NOT NULL, w.letter_id, w.attempts
 FROM skua.waiting_changes AS w
-WHERE w.consumer_id = $1::int4 AND w.lane = $2::int4 AND w.actor_id = $3::int4
+WHERE w.consumer_id = $1::int4 AND w.lane = $2::int4 AND w.actor_id = $3::int8
 ORDER BY w.pos
 LIMIT 1
 FOR UPDATE;
 
 -- name: waiting_hold
 INSERT INTO skua.waiting_changes (consumer_id, lane, actor_id, pos, letter_id, is_open)
-SELECT $1::int4, $2::int4::int2, $3::int4, $4::int8, $5::int8, false
+SELECT $1::int4, $2::int4::int2, $3::int8, $4::int8, $5::int8, false
 WHERE (
   SELECT count(*)
   FROM skua.waiting_changes AS w
@@ -44,7 +44,7 @@ DELETE FROM skua.waiting_changes AS w
 USING skua.consumer_lanes AS l
 WHERE w.consumer_id = $1::int4
   AND w.lane = $2::int4
-  AND w.actor_id = $3::int4
+  AND w.actor_id = $3::int8
   AND w.pos = $4::int8
   AND l.consumer_id = $1::int4
   AND l.lane = $2::int4
@@ -54,16 +54,16 @@ WHERE w.consumer_id = $1::int4
 UPDATE skua.waiting_changes
 SET pos = $5::int8, served_at = clock_timestamp(), attempts = 0, retry_at = NULL, error = NULL,
   batch = CASE WHEN batch < 1000000 THEN batch * 2 END
-WHERE consumer_id = $1::int4 AND lane = $2::int4 AND actor_id = $3::int4 AND pos = $4::int8;
+WHERE consumer_id = $1::int4 AND lane = $2::int4 AND actor_id = $3::int8 AND pos = $4::int8;
 
 -- name: waiting_close
 UPDATE skua.waiting_changes
 SET letter_id = $5::int8, is_open = false, attempts = 0, retry_at = NULL, batch = NULL
-WHERE consumer_id = $1::int4 AND lane = $2::int4 AND actor_id = $3::int4 AND pos = $4::int8;
+WHERE consumer_id = $1::int4 AND lane = $2::int4 AND actor_id = $3::int8 AND pos = $4::int8;
 
 -- name: waiting_drop
 DELETE FROM skua.waiting_changes
-WHERE consumer_id = $1::int4 AND lane = $2::int4 AND actor_id = $3::int4 AND pos = $4::int8;
+WHERE consumer_id = $1::int4 AND lane = $2::int4 AND actor_id = $3::int8 AND pos = $4::int8;
 
 -- name: waiting_note_loss
 UPDATE skua.dead_letter

@@ -30,7 +30,7 @@ ON CONFLICT (actor_id) DO UPDATE SET followers = t.followers + EXCLUDED.follower
 constexpr const char* kActorStatsDifferences = R"sql(
 WITH keys AS MATERIALIZED (
   SELECT id AS actor_id FROM bsky.actors
-  WHERE $1::int4 IS NULL OR id >= (SELECT (random() * max(id))::int4 FROM bsky.actors) ORDER BY id LIMIT $1::int4
+  WHERE $1::int4 IS NULL OR id >= (SELECT (random() * max(id))::int8 FROM bsky.actors) ORDER BY id LIMIT $1::int4
 ),
 compared AS (
   SELECT k.actor_id, coalesce(t.followers, 0) AS followers, coalesce(t.follows, 0) AS follows,
@@ -53,7 +53,7 @@ const Projection& actor_stats() {
       .help = "Followers, follows and posts of accounts",
       .has_lanes = true,
       .tables = {{"actor_stats",
-                  "actor_id int4 NOT NULL PRIMARY KEY, followers int4 NOT NULL, follows int4 NOT "
+                  "actor_id int8 NOT NULL PRIMARY KEY, followers int4 NOT NULL, follows int4 NOT "
                   "NULL, posts int4 NOT NULL"}},
       .fill = {kFillActorStats},
       .fold = {kFoldActorStats},

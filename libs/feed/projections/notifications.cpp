@@ -209,12 +209,12 @@ std::string notification_differences() {
        {std::pair("posts", "1"), {"likes", "2"}, {"reposts", "3"}, {"follows", "7"}}) {
     keys += std::string("(SELECT actor_id, ") + collection +
             " AS collection_id, rkey, false AS is_new FROM bsky." + table +
-            " WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int4 "
+            " WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 "
             "FROM bsky.actors), 0) ORDER BY actor_id, rkey LIMIT $1::int4) UNION ";
   }
   keys +=
       "(SELECT actor_id, collection_id, rkey, false FROM {notifications} WHERE $1::int4 IS NULL OR "
-      "recipient >= (SELECT (random() * max(id))::int4 FROM bsky.actors) "
+      "recipient >= (SELECT (random() * max(id))::int8 FROM bsky.actors) "
       "ORDER BY recipient, sort_at LIMIT $1::int4)";
   return "WITH RECURSIVE keys AS MATERIALIZED (" + keys + ")," + kWanted +
          ", stored AS MATERIALIZED (SELECT t.* FROM keys AS k CROSS JOIN LATERAL (SELECT " +
@@ -239,8 +239,8 @@ const Projection& notifications() {
       // after the other.
       .tables = {{"notifications",
                   "sort_at timestamptz NOT NULL, rkey int8 NOT NULL, subject_rkey int8, recipient "
-                  "int4 NOT NULL, actor_id int4 NOT NULL, collection_id int4 NOT NULL, reason int4 "
-                  "NOT NULL, subject_actor int4, subject_collection int4, "
+                  "int8 NOT NULL, actor_id int8 NOT NULL, collection_id int4 NOT NULL, reason int4 "
+                  "NOT NULL, subject_actor int8, subject_collection int4, "
                   "PRIMARY KEY (rkey, actor_id, collection_id, recipient)",
                   {"(recipient, sort_at)"}},
                  {"notifications_queue", kQueueColumns, {kQueueIndexes[0], kQueueIndexes[1]}, true},

@@ -29,13 +29,13 @@ struct PostQueue {
 // The columns of the tables, as in ProjectionTable.
 
 inline constexpr const char* kQueueColumns =
-    "pos int8 NOT NULL, rkey int8 NOT NULL, actor_id int4 NOT NULL, account int4 NOT NULL, kind "
+    "pos int8 NOT NULL, rkey int8 NOT NULL, actor_id int8 NOT NULL, account int8 NOT NULL, kind "
     "int4 NOT NULL, PRIMARY KEY (account, kind, actor_id, rkey)";
 inline constexpr const char* kDueColumns =
-    "rkey int8 NOT NULL, actor_id int4 NOT NULL, account int4 NOT NULL, PRIMARY KEY (account, "
+    "rkey int8 NOT NULL, actor_id int8 NOT NULL, account int8 NOT NULL, PRIMARY KEY (account, "
     "actor_id, rkey)";
 inline constexpr const char* kTurnColumns =
-    "served_at timestamptz NOT NULL DEFAULT clock_timestamp(), due_pos int8, account int4 NOT NULL "
+    "served_at timestamptz NOT NULL DEFAULT clock_timestamp(), due_pos int8, account int8 NOT NULL "
     "PRIMARY KEY";
 
 /// The indexes of the tables of keys and accounts.

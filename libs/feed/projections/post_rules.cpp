@@ -160,7 +160,7 @@ SELECT r.author, 5, r.actor_id, 0, r.pos FROM refs AS r WHERE r.role = 11
     WHERE q.kind = 3 AND p.parent_actor = q.actor_id AND p.parent_rkey = q.rkey
   UNION ALL
   SELECT t.actor_id, t.rkey FROM {post_rules} AS t
-    WHERE q.kind = 4 AND t.root_actor = q.rkey::int4 AND t.actor_id = q.actor_id
+    WHERE q.kind = 4 AND t.root_actor = q.rkey AND t.actor_id = q.actor_id
   UNION ALL
   SELECT t.actor_id, t.rkey FROM {post_rules} AS t WHERE q.kind = 5 AND t.actor_id = q.actor_id
 )sql"};
@@ -256,11 +256,11 @@ std::string rule_differences() {
   return std::string(R"sql(
 WITH keys AS MATERIALIZED (
   (SELECT actor_id, rkey FROM bsky.posts WHERE $1::int4 IS NULL
-     OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int4 FROM bsky.actors), 0)
+     OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, rkey FROM {post_rules} WHERE $1::int4 IS NULL
-     OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int4 FROM bsky.actors), 0)
+     OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
 ),)sql") +
          kJudged +
@@ -281,8 +281,8 @@ const Projection& post_rules() {
       .help = "Replies and quotes that break the rules of a thread or a post",
       .has_lanes = false,
       .tables = {{"post_rules",
-                  "rkey int8 NOT NULL, root_rkey int8, parent_rkey int8, actor_id int4 NOT NULL, "
-                  "root_actor int4, parent_actor int4, violates_threadgate boolean NOT NULL, "
+                  "rkey int8 NOT NULL, root_rkey int8, parent_rkey int8, actor_id int8 NOT NULL, "
+                  "root_actor int8, parent_actor int8, violates_threadgate boolean NOT NULL, "
                   "violates_embedding_rules boolean NOT NULL, is_hidden boolean NOT NULL, "
                   "has_invalid_root boolean NOT NULL, PRIMARY KEY (actor_id, rkey)",
                   {"(root_actor, actor_id) WHERE root_actor IS NOT NULL",

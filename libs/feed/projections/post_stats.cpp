@@ -42,11 +42,11 @@ constexpr const char* kPostStatsDifferences = R"sql(
 WITH keys AS MATERIALIZED (
   (SELECT actor_id, rkey FROM {post_stats}
    WHERE $1::int4 IS NULL OR (actor_id, rkey) >= (
-     (SELECT (random() * max(actor_id))::int4 FROM {post_stats}), 0)
+     (SELECT (random() * max(actor_id))::int8 FROM {post_stats}), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, rkey FROM bsky.posts
-   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(actor_id))::int4 FROM bsky.posts), 0)
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(actor_id))::int8 FROM bsky.posts), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
 ),
 compared AS (
@@ -76,7 +76,7 @@ const Projection& post_stats() {
       .help = "Likes, reposts, replies and quotes of posts",
       .has_lanes = true,
       .tables = {{"post_stats",
-                  "rkey int8 NOT NULL, actor_id int4 NOT NULL, likes int4 NOT NULL, reposts int4 "
+                  "rkey int8 NOT NULL, actor_id int8 NOT NULL, likes int4 NOT NULL, reposts int4 "
                   "NOT NULL, replies int4 NOT NULL, quotes int4 NOT NULL, "
                   "PRIMARY KEY (actor_id, rkey)"}},
       .fill = {kFillPostStats},

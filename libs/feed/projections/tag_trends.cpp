@@ -43,7 +43,7 @@ std::string insert_tags(const std::string& posts) {
 
 std::string tag_differences() {
   return "WITH sampled AS MATERIALIZED (SELECT * FROM bsky.posts WHERE $1::int4 IS NULL OR "
-         "(actor_id, rkey) >= ((SELECT (random() * max(id))::int4 FROM bsky.actors), 0) "
+         "(actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0) "
          "ORDER BY actor_id, rkey LIMIT $1::int4), wanted AS MATERIALIZED (" +
          tags_of("sampled") +
          "), stored AS MATERIALIZED (SELECT t.* FROM sampled AS p CROSS JOIN LATERAL (SELECT "
@@ -68,7 +68,7 @@ const Projection& tag_trends() {
       .help = "Tags of posts, and the posts of each hour that have a tag",
       .has_lanes = false,
       .tables = {{"counted_tags",
-                  "rkey int8 NOT NULL, hour timestamptz NOT NULL, actor_id int4 NOT NULL, tag text "
+                  "rkey int8 NOT NULL, hour timestamptz NOT NULL, actor_id int8 NOT NULL, tag text "
                   "NOT NULL, PRIMARY KEY (actor_id, rkey, tag)",
                   {"(tag, hour)"},
                   true},

@@ -18,15 +18,15 @@ std::vector<std::int64_t> KeyedTable::count_references(
   }
   const auto ask = [&](const std::vector<std::size_t>& asked, const store::Statement& statement,
                        std::int64_t (*last)(const ReferenceQuestion&)) {
-    Array actors(Array::Type::int4);
-    Array ref_actors(Array::Type::int4);
+    Array actors(Array::Type::int8);
+    Array ref_actors(Array::Type::int8);
     Array ref_collections(Array::Type::int4);
     Array ref_rkeys(Array::Type::int8);
     Array lasts(Array::Type::int8);
     for (const std::size_t index : asked) {
       const ReferenceQuestion& question = questions[index];
-      actors.int4(question.actor_id);
-      ref_actors.int4(question.target.actor_id);
+      actors.int8(question.actor_id);
+      ref_actors.int8(question.target.actor_id);
       ref_collections.int4(question.target.collection_id);
       ref_rkeys.int8(question.target.rkey);
       lasts.int8(last(question));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "atproto/tid.hpp"
 #include "writer/tables/keyed_table.hpp"
 
@@ -13,10 +14,10 @@ namespace {
 using store::Array;
 
 /// The first column.
-std::vector<std::int32_t> ids_in(const store::Rows& rows) {
-  std::vector<std::int32_t> ids;
+std::vector<AccountNumber> ids_in(const store::Rows& rows) {
+  std::vector<AccountNumber> ids;
   ids.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(rows.int4(i, 0));
+  for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(rows.int8(i, 0));
   return ids;
 }
 
@@ -44,11 +45,11 @@ std::vector<std::vector<FoundKey>> KeyedTable::read_keys(store::Session& session
   return keys;
 }
 
-std::vector<std::int32_t> KeyedTable::actors_with_rows_before(
-    store::Session& session, std::span<const std::int32_t> actors,
+std::vector<AccountNumber> KeyedTable::actors_with_rows_before(
+    store::Session& session, std::span<const AccountNumber> actors,
     std::span<const std::int64_t> revs) const {
-  Array wanted(Array::Type::int4);
-  for (const std::int32_t actor : actors) wanted.int4(actor);
+  Array wanted(Array::Type::int8);
+  for (const AccountNumber actor : actors) wanted.int8(actor);
   Array before(Array::Type::int8);
   for (const std::int64_t rev : revs) before.int8(rev);
   store::Params params;
@@ -56,7 +57,7 @@ std::vector<std::int32_t> KeyedTable::actors_with_rows_before(
   return ids_in(session.execute(statements_.actors_with_rows_before(), params));
 }
 
-std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, std::int32_t actor_id,
+std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, AccountNumber actor_id,
                                                std::int64_t rev,
                                                const std::optional<RecordKey>& after,
                                                std::size_t limit) const {
@@ -64,7 +65,7 @@ std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, std::int
       after.value_or(RecordKey{actor_id, std::numeric_limits<std::int32_t>::min(),
                                std::numeric_limits<std::int64_t>::min()});
   store::Params params;
-  params.int4(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit)).int8(last.rkey);
+  params.int8(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit)).int8(last.rkey);
   params.int4(key_ == Key::ManyCollections ? last.collection_id : collection_id());
   const store::Rows rows = session.execute(statements_.rows_before(), params);
   std::vector<StoredRow> found;

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "base/account_number.hpp"
+
 namespace skua::writer {
 namespace {
 
 using store::Array;
 
-const std::vector<BatchColumn> kOneCollection = {{"actor_id", Array::Type::int4, ""},
+const std::vector<BatchColumn> kOneCollection = {{"actor_id", Array::Type::int8, ""},
                                                  {"rkey", Array::Type::int8, ""}};
-const std::vector<BatchColumn> kManyCollections = {{"actor_id", Array::Type::int4, ""},
+const std::vector<BatchColumn> kManyCollections = {{"actor_id", Array::Type::int8, ""},
                                                    {"collection_id", Array::Type::int4, ""},
                                                    {"rkey", Array::Type::int8, ""}};
 
@@ -35,11 +37,11 @@ KeyedTable::KeyedTable(const std::string& table, Key key, std::span<const BatchC
 }
 
 void KeyedTable::append_keys(store::Params& params, std::span<const RecordKey> keys) const {
-  Array actors(Array::Type::int4);
+  Array actors(Array::Type::int8);
   Array collections(Array::Type::int4);
   Array rkeys(Array::Type::int8);
   for (const RecordKey& key : keys) {
-    actors.int4(key.actor_id);
+    actors.int8(key.actor_id);
     collections.int4(key.collection_id);
     rkeys.int8(key.rkey);
   }
@@ -58,7 +60,7 @@ void KeyedTable::append_keys(store::Params& params, Events events) const {
 }
 
 void KeyedTable::append_key(store::CopyRows& rows, const event::ResolvedEvent& event) const {
-  rows.int4(event.actor_id);
+  rows.int8(event.actor_id);
   if (key_ == Key::ManyCollections) rows.int4(event.collection_id);
   rows.int8(event.rkey_number);
 }
@@ -79,8 +81,8 @@ store::Params KeyedTable::row_params(Events events, Timestamp indexed_at) const 
 }
 
 RecordKey KeyedTable::key_in(const store::Rows& rows, std::size_t row) const {
-  if (key_ == Key::OneCollection) return {rows.int4(row, 0), collection_id(), rows.int8(row, 1)};
-  return {rows.int4(row, 0), rows.int4(row, 1), rows.int8(row, 2)};
+  if (key_ == Key::OneCollection) return {rows.int8(row, 0), collection_id(), rows.int8(row, 1)};
+  return {rows.int8(row, 0), rows.int4(row, 1), rows.int8(row, 2)};
 }
 
 KeyedTable::OldContent KeyedTable::old_content(const store::Rows& rows, std::size_t row,
@@ -94,7 +96,7 @@ KeyedTable::OldContent KeyedTable::old_content(const store::Rows& rows, std::siz
       old.references.push_back(
           {reference.role,
            reference.counts_once,
-           {rows.int4(row, column), rows.int4(row, column + 1), rows.int8(row, column + 2)}});
+           {rows.int8(row, column), rows.int4(row, column + 1), rows.int8(row, column + 2)}});
     }
     column += 3;
   }
@@ -145,12 +147,12 @@ void KeyedTable::copy(store::Session& session, Events events, Timestamp indexed_
 }
 
 std::size_t KeyedTable::merge(store::Session& session, Events events,
-                              std::span<const std::int32_t> settled, Timestamp indexed_at,
+                              std::span<const AccountNumber> settled, Timestamp indexed_at,
                               Effects& effects) const {
   session.execute(statements_.make_stage(), {});
   copy_into(session, statements_.stage(), events, indexed_at);
-  Array actors(Array::Type::int4);
-  for (const std::int32_t actor : settled) actors.int4(actor);
+  Array actors(Array::Type::int8);
+  for (const AccountNumber actor : settled) actors.int8(actor);
   store::Params params;
   params.array(actors);
   const store::Rows written = session.execute(statements_.merge(), params);
@@ -202,10 +204,10 @@ std::size_t KeyedTable::remove(store::Session& session, Events events, Timestamp
   return removed.size() + session.execute(statements_.insert_stubs(), params).affected();
 }
 
-std::size_t KeyedTable::purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
+std::size_t KeyedTable::purge(store::Session& session, AccountNumber actor_id, std::int64_t rev,
                               std::size_t limit, Effects& effects) const {
   store::Params params;
-  params.int4(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit));
+  params.int8(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit));
   const store::Rows removed = session.execute(statements_.purge(), params);
   for (std::size_t i = 0; i < removed.size(); ++i) {
     effects.removed(key_in(removed, i), rev, old_content(removed, i, key_size()).references);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "store/session.hpp"
 #include "writer/table_writer.hpp"
 #include "writer/tables/table_statements.hpp"
@@ -20,22 +21,22 @@ class KeyedTable : public TableWriter {
                      Effects& effects) const override;
   void copy(store::Session& session, Events events, Timestamp indexed_at,
             Effects& effects) const override;
-  std::size_t merge(store::Session& session, Events events, std::span<const std::int32_t> settled,
+  std::size_t merge(store::Session& session, Events events, std::span<const AccountNumber> settled,
                     Timestamp indexed_at, Effects& effects) const override;
   std::vector<std::vector<FoundKey>> read_keys(store::Session& session,
                                                std::span<const KeyRange> ranges) const override;
   void drop_stubs(store::Session& session, Events events) const override;
-  std::vector<std::int32_t> actors_with_rows_before(
-      store::Session& session, std::span<const std::int32_t> actors,
+  std::vector<AccountNumber> actors_with_rows_before(
+      store::Session& session, std::span<const AccountNumber> actors,
       std::span<const std::int64_t> revs) const override;
-  std::vector<StoredRow> rows_before(store::Session& session, std::int32_t actor_id,
+  std::vector<StoredRow> rows_before(store::Session& session, AccountNumber actor_id,
                                      std::int64_t rev, const std::optional<RecordKey>& after,
                                      std::size_t limit) const override;
   std::size_t remove(store::Session& session, Events events, Timestamp indexed_at,
                      Effects& effects) const override;
   std::vector<std::int64_t> read_revs(store::Session& session,
                                       std::span<const RecordKey> keys) const override;
-  std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
+  std::size_t purge(store::Session& session, AccountNumber actor_id, std::int64_t rev,
                     std::size_t limit, Effects& effects) const override;
   std::string name() const override { return statements_.table(); }
   std::vector<ExpiredRow> expired_rows(store::Session& session,

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "writer/tables/labels.sql.hpp"
 
 namespace skua::writer {
@@ -20,7 +21,7 @@ using store::Array;
 /// The subject in the key of the table. A URI that names neither an account nor a record has only
 /// a number.
 struct Subject {
-  std::int32_t actor_id = 0;
+  AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
   friend auto operator<=>(const Subject&, const Subject&) = default;
@@ -73,8 +74,8 @@ std::size_t write_labels(store::Session& session,
   }
   if (labels == 0) return 0;
 
-  Array actors(Array::Type::int4);
-  Array subject_actors(Array::Type::int4);
+  Array actors(Array::Type::int8);
+  Array subject_actors(Array::Type::int8);
   Array subject_collections(Array::Type::int4);
   Array subject_rkeys(Array::Type::int8);
   Array vals(Array::Type::text);
@@ -86,8 +87,8 @@ std::size_t write_labels(store::Session& session,
   for (const auto& [key, word] : newest) {
     const auto& [actor_id, subject, val] = key;
     const Label& label = *word.label;
-    actors.int4(actor_id);
-    subject_actors.int4(subject.actor_id);
+    actors.int8(actor_id);
+    subject_actors.int8(subject.actor_id);
     subject_collections.int4(subject.collection_id);
     subject_rkeys.int8(subject.rkey);
     vals.text(val);
@@ -119,15 +120,15 @@ std::size_t write_labels(store::Session& session,
   return labels - changed;
 }
 
-std::size_t purge_labels(store::Session& session, std::int32_t actor_id, Timestamp said_at,
+std::size_t purge_labels(store::Session& session, AccountNumber actor_id, Timestamp said_at,
                          std::size_t limit, Effects& effects) {
   store::Params params;
-  params.int4(actor_id).timestamp(said_at).int8(static_cast<std::int64_t>(limit));
+  params.int8(actor_id).timestamp(said_at).int8(static_cast<std::int64_t>(limit));
   const store::Rows removed = session.execute(sql::labels_purge, params);
   for (std::size_t i = 0; i < removed.size(); ++i) {
     if (removed.boolean(i, 4)) continue;
     effects.label_changed(actor_id, store::ChangeOperation::Delete,
-                          {removed.int4(i, 0), removed.int4(i, 1), removed.int8(i, 2)},
+                          {removed.int8(i, 0), removed.int4(i, 1), removed.int8(i, 2)},
                           removed.text(i, 3));
   }
   return removed.size();

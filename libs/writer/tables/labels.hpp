@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
 #include "store/session.hpp"
@@ -21,7 +22,7 @@ std::size_t write_labels(store::Session& session,
                          Effects& effects);
 
 /// Removes up to `limit` labels that a labeler made until `said_at`. Returns how many.
-std::size_t purge_labels(store::Session& session, std::int32_t actor_id, Timestamp said_at,
+std::size_t purge_labels(store::Session& session, AccountNumber actor_id, Timestamp said_at,
                          std::size_t limit, Effects& effects);
 
 }  // namespace skua::writer

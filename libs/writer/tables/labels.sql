@@ -3,7 +3,7 @@
 WITH l AS MATERIALIZED (
   SELECT l.*
   FROM unnest(
-    $1::int4[], $2::int4[], $3::int4[], $4::int8[], $5::text[], $6::bytea[], $7::boolean[], $8::timestamptz[],
+    $1::int8[], $2::int8[], $3::int4[], $4::int8[], $5::text[], $6::bytea[], $7::boolean[], $8::timestamptz[],
     $9::timestamptz[], $10::int8[])
   WITH ORDINALITY AS l(
     actor_id, subject_actor, subject_collection, subject_rkey, val, cid, neg, cts, exp, seq, place)
@@ -38,5 +38,5 @@ FROM old;
 -- name: labels_purge
 DELETE FROM bsky.labels
 WHERE ctid = ANY(
-  ARRAY(SELECT ctid FROM bsky.labels WHERE actor_id = $1::int4 AND cts <= $2::timestamptz LIMIT $3::int8))
+  ARRAY(SELECT ctid FROM bsky.labels WHERE actor_id = $1::int8 AND cts <= $2::timestamptz LIMIT $3::int8))
 RETURNING subject_actor, subject_collection, subject_rkey, val, neg;

@@ -20,7 +20,7 @@ std::string TableStatements::rows_before_sql() const {
          ", t.rkey) END" + (has_collection ? ", t.collection_id, c.nsid" : "") + " FROM bsky." +
          table_ + " AS t" +
          (has_collection ? " JOIN bsky.collections AS c ON c.id = t.collection_id" : "") +
-         " WHERE t.actor_id = $1::int4 AND " +
+         " WHERE t.actor_id = $1::int8 AND " +
          (has_collection ? "(t.collection_id, t.rkey) > ($5::int4, $4::int8)"
                          : "t.rkey > $4::int8") +
          " AND t.rev < $2::int8 AND t.cid IS NOT NULL ORDER BY " +
@@ -71,7 +71,7 @@ std::string TableStatements::same_reference() const {
 std::string TableStatements::count_references_sql() const {
   const std::string same = same_reference();
   if (same.empty()) return {};
-  return "SELECT c.number FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int8[], "
+  return "SELECT c.number FROM unnest($1::int8[], $2::int8[], $3::int4[], $4::int8[], "
          "$5::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, ref_collection, ref_rkey, enough, "
          "place) CROSS JOIN LATERAL (SELECT count(*) AS number FROM (SELECT" +
          same + " LIMIT u.enough) AS found) AS c ORDER BY u.place";
@@ -80,7 +80,7 @@ std::string TableStatements::count_references_sql() const {
 std::string TableStatements::other_references_sql() const {
   const std::string same = same_reference();
   if (same.empty()) return {};
-  return "SELECT u.place - 1 FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int8[], "
+  return "SELECT u.place - 1 FROM unnest($1::int8[], $2::int8[], $3::int4[], $4::int8[], "
          "$5::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, ref_collection, ref_rkey, rkey, "
          "place) WHERE EXISTS (SELECT" +
          same + " AND t.rkey <> u.rkey)";

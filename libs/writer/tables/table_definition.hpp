@@ -52,12 +52,12 @@ class ColumnList {
                });
   }
 
-  /// A list that is null when it is empty: of texts text[], of accounts int4[].
+  /// A list that is null when it is empty: of texts text[], of accounts int8[].
   template <auto Member>
   ColumnList& list(std::string name) {
     using Value = std::remove_cvref_t<decltype(std::declval<const R&>().*Member)>;
     const bool is_text = !std::is_same_v<Value, std::vector<records::ActorRef>>;
-    return add(std::move(name), Type::text, is_text ? "::text[]" : "::int4[]",
+    return add(std::move(name), Type::text, is_text ? "::text[]" : "::int8[]",
                [](store::Values& array, const R& r) {
                  if ((r.*Member).empty()) {
                    array.null();
@@ -70,9 +70,9 @@ class ColumnList {
   /// `<prefix>_actor` and `<prefix>_rkey` of a reference to a record.
   template <auto Member>
   ColumnList& key_of(const std::string& prefix) {
-    add(prefix + "_actor", store::Array::Type::int4, "", [](store::Values& array, const R& r) {
+    add(prefix + "_actor", store::Array::Type::int8, "", [](store::Values& array, const R& r) {
       const std::optional<records::RecordRef>& reference = r.*Member;
-      reference ? array.int4(reference->actor_id) : array.null();
+      reference ? array.int8(reference->actor_id) : array.null();
     });
     return add(prefix + "_rkey", store::Array::Type::int8, "",
                [](store::Values& array, const R& r) {
@@ -156,7 +156,7 @@ class ColumnList {
   static constexpr Type kType =
       kIsText<Value>                                       ? Type::text
       : std::is_same_v<Value, ByteView>                    ? Type::bytea
-      : std::is_same_v<Value, records::ActorRef>           ? Type::int4
+      : std::is_same_v<Value, records::ActorRef>           ? Type::int8
       : std::is_same_v<Value, std::optional<std::int64_t>> ? Type::int8
       : std::is_same_v<Value, std::optional<std::int32_t>> ? Type::int4
                                                            : Type::boolean;
@@ -170,16 +170,16 @@ class ColumnList {
   static void put(store::Values& array, std::int64_t value) { array.int8(value); }
   static void put(store::Values& array, std::int32_t value) { array.int4(value); }
   static void put(store::Values& array, ByteView value) { array.bytea(value); }
-  static void put(store::Values& array, const records::ActorRef& value) { array.int4(value.id); }
+  static void put(store::Values& array, const records::ActorRef& value) { array.int8(value.id); }
   static void put(store::Values& array, const records::TextList& value) { array.text_list(value); }
   static void put(store::Values& array, const std::vector<std::string>& value) {
     array.text_list(records::TextList(value.begin(), value.end()));
   }
   static void put(store::Values& array, const std::vector<records::ActorRef>& value) {
-    std::vector<std::int32_t> ids;
+    std::vector<AccountNumber> ids;
     ids.reserve(value.size());
     for (const records::ActorRef& actor : value) ids.push_back(actor.id);
-    array.int4_list(ids);
+    array.int8_list(ids);
   }
   static void put(store::Values& array, const records::Blob& value) {
     array.text(value.cid_text());

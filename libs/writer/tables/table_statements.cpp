@@ -27,7 +27,7 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
       drop_stubs_{table + "_drop_stubs", drop_stubs_sql()},
       actors_with_rows_before_{
           table + "_actors_with_rows_before",
-          "SELECT a.id FROM unnest($1::int4[], $2::int8[]) AS a(id, rev) WHERE EXISTS (SELECT "
+          "SELECT a.id FROM unnest($1::int8[], $2::int8[]) AS a(id, rev) WHERE EXISTS (SELECT "
           "FROM bsky." +
               table + " AS t WHERE t.actor_id = a.id AND t.rev < a.rev AND t.cid IS NOT NULL)"},
       rows_before_{table + "_rows_before", rows_before_sql()},
@@ -142,11 +142,11 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
   return "WITH old AS MATERIALIZED (SELECT " + keys_of("u") + ", " + old_content("t.cid = u.cid") +
          stage + "LEFT JOIN bsky." + table_ + " AS t ON " + same_key() +
          " WHERE t.rev IS NULL OR t.rev < u.rev "
-         "AND (t.cid = u.cid AND t.actor_id = ANY($1::int4[])) IS NOT TRUE), "
+         "AND (t.cid = u.cid AND t.actor_id = ANY($1::int8[])) IS NOT TRUE), "
          "written AS (INSERT INTO bsky." +
          table_ + " AS t (" + names + ") SELECT " + names + stage +
          "WHERE NOT EXISTS (SELECT FROM bsky." + table_ + " AS t WHERE " + same_key() +
-         " AND (t.rev >= u.rev OR t.cid = u.cid AND t.actor_id = ANY($1::int4[]))) ON CONFLICT (" +
+         " AND (t.rev >= u.rev OR t.cid = u.cid AND t.actor_id = ANY($1::int8[]))) ON CONFLICT (" +
          key_names + ") DO UPDATE SET " + set +
          ", indexed_at = CASE WHEN t.cid IS NOT DISTINCT FROM EXCLUDED.cid THEN t.indexed_at "
          "ELSE EXCLUDED.indexed_at END WHERE t.rev < EXCLUDED.rev) SELECT * FROM old";
@@ -197,7 +197,7 @@ std::string TableStatements::drop_stubs_sql() const {
 }
 
 std::string TableStatements::purge_sql(const std::string& marker) const {
-  const std::string old = "t.actor_id = $1::int4 AND t.rev <= $2::int8";
+  const std::string old = "t.actor_id = $1::int8 AND t.rev <= $2::int8";
   const std::string found = keys_of("t") + ", " + old_content("NULL::boolean");
   const std::string table = "bsky." + table_ + " AS t";
   if (marker.empty()) {

@@ -20,10 +20,28 @@
 namespace skua::recheck {
 namespace {
 
-using store::Params;
-
 /// Each may need the lock of another account, and the server's table of locks is small.
 constexpr std::size_t kChangesOfStep = 500;
+
+/// Where a pass through a table continues; null: it is at the end.
+struct PassRow {
+  std::optional<std::string> next_row;
+  std::int64_t end_block;
+  std::int64_t block_bytes;
+  std::int64_t table_bytes;
+};
+
+struct TablePass {
+  std::string table_name;
+  std::string lexicons;
+  bool is_done;
+};
+
+/// `is_old`: all processes apply this version.
+struct LexiconState {
+  std::int64_t version;
+  bool is_old;
+};
 
 /// `lexicons` of a pass through the table.
 std::string name_of(const writer::TableWriter& table, const Lexicons& lexicons) {
@@ -103,44 +121,39 @@ class Pass {
  private:
   bool is_typed() const { return table_.collection_id() != 0; }
 
-  Params pass_key() const {
-    Params key;
-    key.text(table_.name()).text(lexicons_);
-    return key;
-  }
-
   /// Begins a pass if none has begun. False: it is at its end.
   bool find_place() {
-    store::Rows at = services_.session.execute(sql::recheck_place, pass_key());
-    if (at.empty()) {
-      services_.session.execute(sql::recheck_begin, pass_key());
-      at = services_.session.execute(sql::recheck_place, pass_key());
+    const auto read = [&] {
+      return services_.session.query_first<PassRow>(sql::recheck_place, table_.name(), lexicons_);
+    };
+    auto pass = read();
+    if (!pass) {
+      services_.session.execute(sql::recheck_begin, table_.name(), lexicons_);
+      pass = read();
     }
-    if (at.empty() || at.is_null(0, 0)) return false;
-    place_ = Place::parse(at.text(0, 0));
-    end_block_ = at.int8(0, 1);
-    block_bytes_ = at.int8(0, 2);
-    table_bytes_ = at.int8(0, 3);
+    if (!pass || !pass->next_row) return false;
+    place_ = Place::parse(*pass->next_row);
+    end_block_ = pass->end_block;
+    block_bytes_ = pass->block_bytes;
+    table_bytes_ = pass->table_bytes;
     return true;
   }
 
   RecheckStep write() {
     store::Session& session = services_.session;
     store::Transaction transaction(session);
-    Params at = pass_key();
-    at.text(place_.text());
-    if (session.execute(sql::recheck_lock_place, at).empty()) return {.is_end = true};
+    const bool is_ours =
+        !session.execute(sql::recheck_lock_place, table_.name(), lexicons_, place_.text()).empty();
+    if (!is_ours) return {.is_end = true};
     std::size_t changed = 0;
     if (!found_.verdicts.empty()) {
       writer::Effects effects;
       changed = change_rows(session, table_, found_.verdicts, effects);
       effects.finish(session);
     }
-    Params progress;
-    progress.text(table_.name());
-    found_.is_end ? progress.null() : progress.text(found_.next.text());
-    progress.int8(static_cast<std::int64_t>(changed));
-    session.execute(sql::recheck_advance, progress);
+    const std::optional<std::string> next =
+        found_.is_end ? std::nullopt : std::optional(found_.next.text());
+    session.execute(sql::recheck_advance, table_.name(), next, changed);
     crash_point("before_recheck_commit");
     transaction.commit();
     services_.metrics.checked += found_.checked;
@@ -167,23 +180,22 @@ class Pass {
 Lexicons present_lexicons(store::Session& session, const Lexicons& known) {
   Lexicons lexicons;
   lexicons.added = lexicon_store::load_added_checks(session, known.added);
-  const store::Rows state = session.execute(sql::recheck_settled, {});
-  lexicons.is_settled = state.int8(0, 0) == lexicons.added->version && state.boolean(0, 1);
+  const auto state = session.query_one<LexiconState>(sql::recheck_settled);
+  lexicons.is_settled = state.version == lexicons.added->version && state.is_old;
   return lexicons;
 }
 
 std::vector<const writer::TableWriter*> due_tables(store::Session& session,
                                                    const Lexicons& lexicons) {
-  if (session.execute(sql::recheck_bootstrap, {}).boolean(0, 0)) return {};
-  const store::Rows passes = session.execute(sql::recheck_passes, {});
+  if (session.query_one<bool>(sql::recheck_bootstrap)) return {};
+  const auto passes = session.query<TablePass>(sql::recheck_passes);
   std::vector<const writer::TableWriter*> due;
   for (const auto* table : all_tables()) {
     if (table->collection_id() == 0 && !lexicons.added->fault.empty()) continue;
-    bool is_done = false;
-    for (std::size_t i = 0; i < passes.size(); ++i) {
-      is_done = is_done || (passes.text(i, 0) == table->name() &&
-                            passes.text(i, 1) == name_of(*table, lexicons) && passes.boolean(i, 2));
-    }
+    const bool is_done = std::ranges::any_of(passes, [&](const TablePass& pass) {
+      return pass.is_done && pass.table_name == table->name() &&
+             pass.lexicons == name_of(*table, lexicons);
+    });
     if (!is_done) due.push_back(table);
   }
   return due;

@@ -1,6 +1,6 @@
 -- name: recheck_settled
--- Processes apply a change within two seconds. A time far in the future is one from before the
--- server's clock was set back.
+-- Processes apply a change within two seconds. A time far in the future was stored before the clock of the server was set
+-- back.
 SELECT version,
   changed_at NOT BETWEEN clock_timestamp() - interval '5 seconds' AND clock_timestamp() + interval '1 minute'
 FROM skua.lexicon_state;
@@ -9,7 +9,7 @@ FROM skua.lexicon_state;
 SELECT table_name, lexicons, next_row IS NULL FROM skua.lexicon_checks;
 
 -- name: recheck_bootstrap
-SELECT EXISTS (SELECT FROM skua.dropped_indexes);
+SELECT EXISTS (SELECT 1 FROM skua.dropped_indexes);
 
 -- name: recheck_begin
 INSERT INTO skua.lexicon_checks AS c (table_name, lexicons, next_row, end_block, file_node, pass_at)
@@ -29,7 +29,7 @@ WHERE table_name = $1::text
   AND (next_row IS NULL OR file_node = pg_relation_filenode($1::text::regclass));
 
 -- name: recheck_lock_place
-SELECT
+SELECT 1
 FROM skua.lexicon_checks
 WHERE table_name = $1::text AND lexicons = $2::text AND next_row = $3::text::tid
 FOR UPDATE SKIP LOCKED;

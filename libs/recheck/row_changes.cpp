@@ -12,8 +12,8 @@
 namespace skua::recheck {
 namespace {
 
-using store::Array;
-using store::Params;
+using store::column;
+using store::RecordKey;
 
 void take_locks(store::Session& session, const std::vector<Verdict>& verdicts) {
   std::vector<store::Lock> locks;
@@ -26,25 +26,15 @@ void take_locks(store::Session& session, const std::vector<Verdict>& verdicts) {
 }
 
 void set_reasons(store::Session& session, const std::vector<Verdict*>& verdicts) {
-  Array actors(Array::Type::int8);
-  Array collections(Array::Type::int4);
-  Array rkeys(Array::Type::int8);
-  Array revs(Array::Type::int8);
-  Array reasons(Array::Type::text);
-  for (const Verdict* verdict : verdicts) {
-    actors.int8(verdict->row.key.actor_id);
-    collections.int4(verdict->row.key.collection_id);
-    rkeys.int8(verdict->row.key.rkey);
-    revs.int8(static_cast<std::int64_t>(verdict->row.rev.value));
-    if (const auto& reason = verdict->event.record().invalid_reason) {
-      reasons.text(*reason);
-    } else {
-      reasons.null();
-    }
-  }
-  Params params;
-  params.array(actors).array(collections).array(rkeys).array(revs).array(reasons);
-  session.execute(sql::recheck_reasons, params);
+  const auto of_key = [&](auto member) {
+    return column(verdicts, [=](const Verdict* verdict) { return verdict->row.key.*member; });
+  };
+  session.execute(
+      sql::recheck_reasons, of_key(&RecordKey::actor_id), of_key(&RecordKey::collection_id),
+      of_key(&RecordKey::rkey), column(verdicts, [](const Verdict* verdict) { return verdict->row.rev; }),
+      column(verdicts, [](const Verdict* verdict) -> const auto& {
+        return verdict->event.record().invalid_reason;
+      }));
 }
 
 /// Moves a row to the table of its record, as if this version had written it.

@@ -5,7 +5,7 @@ SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[]);
 INSERT INTO bsky.actors (did, indexed_at)
 SELECT did, $2::timestamptz
 FROM unnest($1::text[]) AS u(did)
-WHERE NOT EXISTS (SELECT FROM bsky.actors AS a WHERE a.did = u.did)
+WHERE NOT EXISTS (SELECT 1 FROM bsky.actors AS a WHERE a.did = u.did)
 ON CONFLICT (did) DO NOTHING
 RETURNING id, did;
 

@@ -16,12 +16,9 @@ std::vector<AccountNumber> ActorNumbers::take(store::Session& session, std::size
     return some;
   });
   if (numbers.size() == count) return numbers;
-  store::Params params;
-  params.int4(static_cast<std::int32_t>(count - numbers.size()));
   try {
-    const store::Rows drawn = session.execute(sql::actors_draw, params);
-    numbers.reserve(count);
-    for (std::size_t i = 0; i < drawn.size(); ++i) numbers.push_back(drawn.int8(i, 0));
+    const auto drawn = session.query<AccountNumber>(sql::actors_draw, count - numbers.size());
+    numbers.insert(numbers.end(), drawn.begin(), drawn.end());
   } catch (const store::SqlError&) {
     give_back(numbers);
     throw;
@@ -37,11 +34,7 @@ void ActorNumbers::give_back(std::span<const AccountNumber> numbers) {
 
 void ActorNumbers::give_back_after_conflict(store::Session& session,
                                             std::span<const AccountNumber> numbers) {
-  store::Array ids(store::Array::Type::int8);
-  for (const AccountNumber number : numbers) ids.int8(number);
-  store::Params params;
-  params.array(ids);
-  if (!session.execute(sql::actors_any_taken, params).boolean(0, 0)) {
+  if (!session.query_one<bool>(sql::actors_any_taken, numbers)) {
     give_back(numbers);
     return;
   }

@@ -12,7 +12,7 @@
 namespace skua::resolve {
 
 /// Numbers for new accounts, drawn from the database before their rows exist, as COPY needs them.
-/// Unused numbers are kept for the next call, because int4 is limited. Any thread.
+/// Numbers that are given back serve the next call. Any thread.
 class ActorNumbers {
  public:
   /// Returns `count` numbers that no other caller has. Throws store::SqlError.

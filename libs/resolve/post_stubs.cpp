@@ -15,19 +15,15 @@
 namespace skua::resolve {
 namespace {
 
-using store::Array;
+using store::column;
 using Key = KnownPosts::Key;
 
-store::Params keys_of(std::span<const Key> posts) {
-  Array actors(Array::Type::int8);
-  Array rkeys(Array::Type::int8);
-  for (const Key& key : posts) {
-    actors.int8(key.actor_id);
-    rkeys.int8(key.rkey);
-  }
-  store::Params params;
-  params.array(actors).array(rkeys);
-  return params;
+// The members of a packed struct have no references, so these are functions.
+AccountNumber actor_of(const Key& key) {
+  return key.actor_id;
+}
+std::int64_t rkey_of(const Key& key) {
+  return key.rkey;
 }
 
 /// Which of the posts have a row; those of `new_actors` are not looked for.
@@ -42,16 +38,15 @@ std::vector<bool> find(store::Session& session, KnownPosts& known, std::span<con
     places.push_back(i);
   }
   if (asked.empty()) return is_there;
-  const store::Rows found = session.execute(sql::posts_find, keys_of(asked));
+  const auto found = session.query<std::int64_t>(sql::posts_find, column(asked, actor_of),
+                                                 column(asked, rkey_of));
   if (asked.size() >= kWorthCopying) known.looked_up(!found.empty());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    is_there[places.at(static_cast<std::size_t>(found.int8(i, 0)))] = true;
-  }
+  for (const std::int64_t place : found) is_there[places.at(static_cast<std::size_t>(place))] = true;
   return is_there;
 }
 
-/// Appends those that have no row. False: one has one after all, from another process or the post
-/// itself at this moment, and none was appended.
+/// Appends the posts that have no row. False: another process inserted one of them at the same time,
+/// and none was appended.
 bool copy_absent(store::Session& session, KnownPosts& known, std::span<const Key> posts,
                  std::span<const AccountNumber> new_actors, Timestamp now) {
   const std::vector<bool> is_there = known.seems_complete()
@@ -80,9 +75,7 @@ bool copy_absent(store::Session& session, KnownPosts& known, std::span<const Key
 void insert(store::Session& session, KnownPosts& known, std::span<const Key> posts,
             std::span<const AccountNumber> new_actors, Timestamp now) {
   if (posts.size() >= kWorthCopying && copy_absent(session, known, posts, new_actors, now)) return;
-  store::Params params = keys_of(posts);
-  params.timestamp(now);
-  session.execute(sql::posts_insert_stubs, params);
+  session.execute(sql::posts_insert_stubs, column(posts, actor_of), column(posts, rkey_of), now);
 }
 
 }  // namespace
@@ -96,7 +89,7 @@ void insert_post_stubs(store::Session& session, KnownPosts& known, PostClaims& c
     {
       const PostClaims::Held held(claims, wanted);
       others = held.others();
-      // Another thread may have had them before they were claimed.
+      // Another thread may have inserted some before this one claimed them.
       std::vector<Key> mine;
       for (const Key& key : held.mine()) {
         if (!known.contains(key)) mine.push_back(key);

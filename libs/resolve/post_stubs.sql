@@ -1,5 +1,5 @@
 -- name: posts_insert_stubs
--- No look-up before: the insert makes it itself, and unlike with accounts a conflict burns nothing.
+-- The insert looks the posts up itself. A conflict uses no number of a sequence, unlike with accounts.
 INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at)
 SELECT actor_id, rkey, 0, $3::timestamptz
 FROM unnest($1::int8[], $2::int8[]) AS k(actor_id, rkey)
@@ -10,5 +10,5 @@ SELECT k.place - 1
 FROM unnest($1::int8[], $2::int8[])
 WITH ORDINALITY AS k(actor_id, rkey, place)
 CROSS JOIN LATERAL (
-  SELECT FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0
+  SELECT 1 FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0
 ) AS p;

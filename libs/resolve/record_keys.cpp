@@ -1,39 +1,34 @@
 #include "resolve/record_keys.hpp"
 
 #include "resolve/record_keys.sql.hpp"
+
 namespace skua::resolve {
 namespace {
 
-using store::Array;
+using store::column;
+using store::RecordKey;
 
 using Texts = std::map<store::RecordKey, KeyText>;
 
-struct Columns {
-  Array actors{Array::Type::int8};
-  Array collections{Array::Type::int4};
-  Array rkeys{Array::Type::int8};
-  Array texts{Array::Type::text};
-
-  explicit Columns(const Texts& rows) {
-    for (const auto& [key, text] : rows) {
-      actors.int8(key.actor_id);
-      collections.int4(key.collection_id);
-      rkeys.int8(key.rkey);
-      texts.text(text.text);
-    }
-  }
+struct StoredText {
+  AccountNumber actor_id;
+  std::int32_t collection_id;
+  std::int64_t rkey;
+  std::string text;
 };
+
+/// A column of the keys.
+store::Array key_column(const Texts& texts, auto member) {
+  return column(texts, [=](const auto& entry) { return entry.first.*member; });
+}
 
 /// Takes those that are stored out of `texts`, into `conflicts` if they differ.
 void compare(store::Session& session, Texts& texts, KeyConflicts& conflicts) {
   if (texts.empty()) return;
-  const Columns columns(texts);
-  store::Params params;
-  params.array(columns.actors).array(columns.collections).array(columns.rkeys);
-  const store::Rows rows = session.execute(sql::rkeys_find, params);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto place = texts.find({rows.int8(i, 0), rows.int4(i, 1), rows.int8(i, 2)});
-    const std::string_view stored = rows.text(i, 3);
+  for (const auto& [actor_id, collection_id, rkey, stored] : session.query<StoredText>(
+           sql::rkeys_find, key_column(texts, &RecordKey::actor_id),
+           key_column(texts, &RecordKey::collection_id), key_column(texts, &RecordKey::rkey))) {
+    const auto place = texts.find({actor_id, collection_id, rkey});
     if (stored != place->second.text) conflicts.emplace(place->first, stored);
     texts.erase(place);
   }
@@ -47,12 +42,12 @@ KeyConflicts store_key_texts(store::Session& session, const Texts& texts) {
   compare(session, absent, conflicts);
   std::erase_if(absent, [](const auto& entry) { return !entry.second.insert; });
   if (!absent.empty()) {
-    const Columns columns(absent);
-    store::Params params;
-    params.array(columns.actors).array(columns.collections).array(columns.rkeys);
-    params.array(columns.texts);
-    // When all went in there was no race, and nothing to compare with.
-    if (session.execute(sql::rkeys_insert, params).affected() < absent.size()) {
+    const store::Rows inserted = session.execute(
+        sql::rkeys_insert, key_column(absent, &RecordKey::actor_id),
+        key_column(absent, &RecordKey::collection_id), key_column(absent, &RecordKey::rkey),
+        column(absent, [](const auto& entry) { return entry.second.text; }));
+    // Another session has inserted the others meanwhile.
+    if (inserted.affected() < absent.size()) {
       compare(session, absent, conflicts);
     }
   }

@@ -17,6 +17,11 @@ namespace {
 /// Each may need the lock of another account, and the server's table of locks is small.
 constexpr std::size_t kRowsAtOnce = 1'000;
 
+struct StoredAccount {
+  AccountNumber id;
+  std::string did;
+};
+
 /// Removes the rows of accounts that do not pass, or of all accounts. The statement finds each
 /// account with rows in the table by the primary key, and skips its other rows.
 std::size_t prune_table(store::Session& session, const writer::TableWriter& table,
@@ -33,17 +38,14 @@ std::size_t prune_table(store::Session& session, const writer::TableWriter& tabl
   std::size_t rows = 0;
   AccountNumber last = std::numeric_limits<AccountNumber>::min();
   for (;;) {
-    store::Params params;
-    params.int8(last);
-    const store::Rows found = session.execute(accounts, params);
+    const auto found = session.query<StoredAccount>(accounts, last);
     if (found.empty()) return rows;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      last = found.int8(i, 0);
-      const std::string did(found.text(i, 1));
+    for (const auto& [id, did] : found) {
       if (all_accounts || !filter.passes_did(did)) {
-        rows += writer::discard_rows(session, table, did, last);
+        rows += writer::discard_rows(session, table, did, id);
       }
     }
+    last = found.back().id;
   }
 }
 

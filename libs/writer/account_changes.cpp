@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,7 +19,13 @@ namespace {
 
 using event::AccountChange;
 using event::IdentityChange;
-using store::Array;
+using store::column;
+
+struct WrittenStatus {
+  AccountNumber actor_id;
+  bool has_changed;
+  bool is_deleted;
+};
 
 /// Keeps the newest change of each account, the later one where the times are equal.
 template <class Change>
@@ -38,39 +46,21 @@ void write_handles(store::Session& session,
 
 void write_statuses(store::Session& session,
                     const std::map<AccountNumber, const AccountChange*>& changes, Effects& effects) {
-  Array ids(Array::Type::int8);
-  Array active(Array::Type::boolean);
-  Array statuses(Array::Type::text);
-  Array times(Array::Type::timestamptz);
-  for (const auto& [id, change] : changes) {
-    ids.int8(id);
-    active.boolean(change->active);
-    if (change->status.empty()) {
-      statuses.null();
-    } else {
-      statuses.text(change->status);
-    }
-    times.timestamp(change->time);
-  }
-  store::Params params;
-  params.array(ids).array(active).array(statuses).array(times);
-  const store::Rows written = session.execute(sql::actors_status, params);
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    if (written.boolean(i, 1)) effects.account_changed(written.int8(i, 0), written.boolean(i, 2));
+  const auto status = [](const auto& entry) -> std::optional<std::string_view> {
+    if (entry.second->status.empty()) return std::nullopt;
+    return entry.second->status;
+  };
+  for (const auto& [id, has_changed, is_deleted] : session.query<WrittenStatus>(
+           sql::actors_status, std::views::keys(changes),
+           column(changes, [](const auto& entry) { return entry.second->active; }),
+           column(changes, status),
+           column(changes, [](const auto& entry) { return entry.second->time; }))) {
+    if (has_changed) effects.account_changed(id, is_deleted);
   }
 }
 
-/// Accounts that are active now get the history that could not be had before.
-void queue_again(store::Session& session, const std::set<std::string_view>& dids, Timestamp now) {
-  Array array(Array::Type::text);
-  for (const std::string_view did : dids) array.text(did);
-  store::Params params;
-  params.array(array).timestamp(now);
-  session.execute(sql::actors_queue_again, params);
-}
-
-/// The newest revision that a deleted account had, as far as it is known: else whatever was made
-/// before it was said. A host whose clock runs ahead has been bounded by then (ingest::dispatch).
+/// The newest revision that a deleted account had. If it is not known: the last one that is possible
+/// at the time of the deletion. The time is not in the future (ingest::dispatch).
 atproto::Tid floor_of(const AccountChange& change) {
   if (change.last_rev.value != 0) return change.last_rev;
   return atproto::Tid::from_time(change.time, 1023);
@@ -79,19 +69,13 @@ atproto::Tid floor_of(const AccountChange& change) {
 std::vector<std::string> write_deletions(
     store::Session& session, const std::map<AccountNumber, Purge>& deletions,
     const std::map<AccountNumber, const AccountChange*>& newest) {
-  Array ids(Array::Type::int8);
-  Array revs(Array::Type::int8);
-  Array times(Array::Type::timestamptz);
-  for (const auto& [id, deletion] : deletions) {
-    ids.int8(id);
-    revs.int8(static_cast<std::int64_t>(deletion.floor.value));
-    times.timestamp(newest.at(id)->time);
-  }
-  store::Params params;
-  params.array(ids).array(revs).array(times);
-  const store::Rows rows = session.execute(sql::actors_floor, params);
   std::vector<Purge> purges;
-  for (std::size_t i = 0; i < rows.size(); ++i) purges.push_back(deletions.at(rows.int8(i, 0)));
+  for (const AccountNumber id : session.query<AccountNumber>(
+           sql::actors_floor, std::views::keys(deletions),
+           column(deletions, [](const auto& entry) { return entry.second.floor; }),
+           column(deletions, [&](const auto& entry) { return newest.at(entry.first)->time; }))) {
+    purges.push_back(deletions.at(id));
+  }
   return add_purges(session, purges);
 }
 
@@ -106,7 +90,7 @@ std::vector<std::string> write_account_changes(store::Session& session,
   std::set<std::string_view> active;
   for (const event::ResolvedEvent* event : events) {
     const auto& body = event->event.body;
-    // An identity event without a handle says "look again", not "there is none".
+    // An identity event without a handle requests a look-up. It does not mean that the account has none.
     if (const auto* identity = std::get_if<IdentityChange>(&body); identity && identity->handle) {
       keep_newest(identities, event->actor_id, *identity);
     } else if (const auto* account = std::get_if<AccountChange>(&body)) {
@@ -123,7 +107,8 @@ std::vector<std::string> write_account_changes(store::Session& session,
   }
   if (!identities.empty()) write_handles(session, identities, now, effects);
   if (!accounts.empty()) write_statuses(session, accounts, effects);
-  if (!active.empty()) queue_again(session, active, now);
+  // An active account has a repository, which its host may have refused before.
+  if (!active.empty()) session.execute(sql::actors_queue_again, active, now);
   if (deletions.empty()) return {};
   return write_deletions(session, deletions, accounts);
 }

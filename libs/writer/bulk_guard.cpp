@@ -9,32 +9,35 @@
 namespace skua::writer {
 namespace {
 
-std::uint64_t rev_of(const store::Rows& rows, std::size_t row, std::size_t column) {
-  return static_cast<std::uint64_t>(rows.int8(row, column));
-}
+struct AccountRevision {
+  AccountNumber actor_id;
+  atproto::Tid rev;
+};
+
+struct RecordRevision {
+  AccountNumber actor_id;
+  std::int32_t collection_id;
+  std::int64_t rkey;
+  atproto::Tid rev;
+};
 
 }  // namespace
 
 BulkGuard::BulkGuard(store::Session& session, std::span<const AccountNumber> actors) {
-  store::Array array(store::Array::Type::int8);
-  for (const AccountNumber actor : actors) array.int8(actor);
-  store::Params params;
-  params.array(array);
-  const store::Rows old = session.execute(sql::bulk_guard_old, params);
-  for (std::size_t i = 0; i < old.size(); ++i) old_.emplace(old.int8(i, 0), rev_of(old, i, 1));
-  const store::Rows heads = session.execute(sql::bulk_guard_heads, params);
-  for (std::size_t i = 0; i < heads.size(); ++i) {
-    heads_.emplace(heads.int8(i, 0), rev_of(heads, i, 1));
+  for (const auto& [actor, rev] : session.query<AccountRevision>(sql::bulk_guard_old, actors)) {
+    old_.emplace(actor, rev.value);
   }
-
-  const auto take = [](const store::Rows& rows, Map<RecordKey, std::uint64_t>& map) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      map.emplace(RecordKey{rows.int8(i, 0), rows.int4(i, 1), rows.int8(i, 2)}, rev_of(rows, i, 3));
-    }
-  };
-  take(session.execute(sql::bulk_guard_tombstones, params), tombstones_);
-  params.int4(static_cast<std::int32_t>(records::kTypedCollections));
-  take(session.execute(sql::bulk_guard_invalid, params), records_);
+  for (const auto& [actor, rev] : session.query<AccountRevision>(sql::bulk_guard_heads, actors)) {
+    heads_.emplace(actor, rev.value);
+  }
+  for (const auto& [actor, collection, rkey, rev] :
+       session.query<RecordRevision>(sql::bulk_guard_tombstones, actors)) {
+    tombstones_.emplace(RecordKey{actor, collection, rkey}, rev.value);
+  }
+  for (const auto& [actor, collection, rkey, rev] : session.query<RecordRevision>(
+           sql::bulk_guard_invalid, actors, static_cast<std::int32_t>(records::kTypedCollections))) {
+    records_.emplace(RecordKey{actor, collection, rkey}, rev.value);
+  }
 }
 
 std::vector<GuardedChange> BulkGuard::news(

@@ -1,12 +1,12 @@
 -- name: bulk_guard_old
--- A CAR of the very revision of the floor holds what the floor was raised for: bringing it again
--- repairs. But what an account had when it was deleted stays deleted.
+-- A repository at the minimum revision has the records for which the minimum was raised, so it may bring them again. The
+-- records that an account had when it was deleted stay deleted.
 SELECT id, CASE WHEN status = 'deleted' THEN floor_rev ELSE floor_rev - 1 END
 FROM bsky.actors
 WHERE id = ANY($1::int8[]) AND floor_rev > 0;
 
 -- name: bulk_guard_heads
--- Never ahead of its rows.
+-- A stored revision is never newer than the rows of the repository.
 SELECT k.id, r.rev
 FROM unnest($1::int8[]) AS k(id)
 JOIN bsky.actors AS a ON a.id = k.id
@@ -14,14 +14,14 @@ CROSS JOIN LATERAL (SELECT * FROM skua.repositories AS r WHERE r.did = a.did OFF
 WHERE r.rev IS NOT NULL;
 
 -- name: bulk_guard_tombstones
--- OFFSET 0 as in guard.cpp: whatever the tables looked like when it was planned, the accounts' rows
--- are looked up by key.
+-- OFFSET 0 as in guard.sql: the rows of the accounts are looked up by key, whatever the size of the tables was at the time of
+-- the plan.
 SELECT t.actor_id, t.collection_id, t.rkey, t.rev
 FROM unnest($1::int8[]) AS a(id)
 CROSS JOIN LATERAL (SELECT * FROM skua.tombstones AS t WHERE t.actor_id = a.id OFFSET 0) AS t;
 
 -- name: bulk_guard_invalid
--- / Records of typed collections that stand in `bsky.records`, because they broke their lexicon.
+-- Records of typed collections that stand in `bsky.records`, because they broke their lexicon.
 SELECT r.actor_id, r.collection_id, r.rkey, r.rev
 FROM unnest($1::int8[]) AS a(id)
 CROSS JOIN LATERAL (

@@ -70,11 +70,8 @@ EventPointers events_of_our_jobs(store::Session& session, BulkWriter::Events eve
     runs.push_back({i, lease_numbers[i] == 0});
   }
   if (!asked.empty()) {
-    store::Params params;
-    params.array(dids).array(numbers);
-    const store::Rows rows = session.execute(sql::bulk_our_jobs, params);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      runs[asked[static_cast<std::size_t>(rows.int8(i, 0))]].is_ours = true;
+    for (const std::int64_t place : session.query<std::int64_t>(sql::bulk_our_jobs, dids, numbers)) {
+      runs[asked[static_cast<std::size_t>(place)]].is_ours = true;
     }
   }
   EventPointers ours;

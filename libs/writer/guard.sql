@@ -1,7 +1,6 @@
 -- name: guard_known
--- The planner may have met these tables when they were nearly empty, and a plan is kept. OFFSET 0
--- keeps it from going through a table's rows to compare each with every key; a range of one key
--- is something that only the primary key of `records` serves, not its index on the collection.
+-- A plan may be from a time at which these tables were nearly empty. OFFSET 0 prevents a plan that compares each row of a table
+-- with every key. A range with one key can use the primary key of bsky.records only, and not its index on the collection.
 WITH k AS MATERIALIZED (
   SELECT *
   FROM unnest($1::int8[], $2::int4[], $3::int8[])

@@ -11,17 +11,16 @@ FOR NO KEY UPDATE;
 SELECT id, handle FROM bsky.actors WHERE id = ANY($1::int8[]);
 
 -- name: handles_claim
--- A claim is looked up at once, unless the account has used up its look-ups ($4: now). The same
--- claim made again keeps what was found of it, and does not bring forward a look-up that waits. A
--- new claim gives the handle at once, but not from an account that has it by a look-up, claimed it
--- later, or has it while this account has used up its look-ups.
+-- A claim is looked up at once, unless the account has used up its look-ups ($4: now). A repeated claim keeps the result of
+-- its look-up, and does not advance a look-up that waits. A new claim gives the account the handle at once, unless another
+-- account has the handle and: a look-up confirmed it, or it claimed the handle later, or this account has used up its look-ups.
 UPDATE bsky.actors AS a
 SET handle_time = c.time, handle_claim = c.handle, handle_valid = c.valid, handle_check_due = c.due,
   handle_lookups_charged_to = c.charged_to,
   handle = CASE WHEN c.valid IS FALSE THEN NULL
     WHEN c.is_repeat AND a.handle = c.handle THEN a.handle
     WHEN EXISTS (
-      SELECT
+      SELECT 1
       FROM bsky.actors AS o
       WHERE o.handle = c.handle
         AND o.id <> a.id
@@ -48,9 +47,8 @@ WHERE a.id = c.id
 RETURNING a.id;
 
 -- name: handles_contest
--- An account has a handle no more that another account has claimed later and was given, unless a
--- look-up gave it to the former. Of two claims of one instant the higher id's counts as the later
--- one.
+-- An account loses its handle when another account gets it by a later claim, unless a look-up confirmed the handle. If the
+-- times of two claims are equal, the claim of the greater id is the later one.
 UPDATE bsky.actors AS a
 SET handle = NULL, handle_check_due = least(a.handle_check_due, $2::timestamptz)
 FROM bsky.actors AS o
@@ -61,8 +59,7 @@ WHERE o.id = ANY($1::int8[])
   AND (a.handle_time, a.id) < (o.handle_time, o.id);
 
 -- name: handles_due
-SELECT id, did, handle_claim, (extract(epoch FROM handle_check_due) * 1000000)::int8,
-  (extract(epoch FROM handle_time) * 1000000)::int8
+SELECT id, did, handle_claim, handle_check_due, handle_time
 FROM (
   (
     SELECT * FROM bsky.actors
@@ -82,9 +79,9 @@ ORDER BY handle_valid IS FALSE, handle_check_due
 LIMIT $2::int8;
 
 -- name: handles_checked
--- A result counts for the look-up that was due. A refusal also counts while the same claim, made
--- again meanwhile, waits for its own look-up: an account that repeats a false claim gains nothing.
--- $6 is now, $5 when a look-up that failed is repeated at the earliest.
+-- A result counts for the look-up that was due. A refusal also counts if the same claim was repeated meanwhile and waits for
+-- its own look-up, so that a repeated false claim has no effect. $5: the earliest time at which a failed look-up is repeated.
+-- $6: now.
 UPDATE bsky.actors AS a
 SET handle_valid = coalesce(c.valid, a.handle_valid),
   handle_check_due = CASE WHEN a.handle_check_due > c.due THEN a.handle_check_due

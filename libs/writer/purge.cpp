@@ -14,11 +14,13 @@
 namespace skua::writer {
 namespace {
 
-/// The purge in a row with the number of the account, the minimum revision and the time.
-Purge purge_in(const store::Rows& rows, const std::string& did) {
-  return {
-      did, rows.int4(0, 0), {static_cast<std::uint64_t>(rows.int8(0, 1))}, rows.timestamp(0, 2)};
-}
+struct PurgedAccount {
+  AccountNumber actor_id;
+  atproto::Tid floor;
+  Timestamp said_at;
+
+  Purge purge_of(const std::string& did) const { return {did, actor_id, floor, said_at}; }
+};
 
 /// Deletes up to `limit` rows. Returns their number: fewer if none is left.
 std::size_t purge_rows(store::Session& session, const Purge& purge, std::size_t limit,
@@ -57,18 +59,16 @@ std::vector<std::string> add_purges(store::Session& session, std::span<const Pur
 }
 
 PurgeStep purge_step(store::Session& session, const std::string& did, std::size_t limit) {
-  store::Params of_did;
-  of_did.text(did);
   store::Transaction transaction(session);
   if (!lock_within_a_second(session, did)) return {};
-  const store::Rows found = session.execute(sql::purge_find, of_did);
-  if (found.empty()) return {.is_done = true};
-  const Purge purge = purge_in(found, did);
+  const auto found = session.query_first<PurgedAccount>(sql::purge_find, did);
+  if (!found) return {.is_done = true};
+  const Purge purge = found->purge_of(did);
   Effects effects;
   PurgeStep step;
   step.rows = purge_rows(session, purge, limit, effects);
   step.is_done = step.rows < limit;
-  if (step.is_done) session.execute(sql::purge_done, of_did);
+  if (step.is_done) session.execute(sql::purge_done, did);
   effects.finish(session);
   crash_point("before_purge_commit");
   transaction.commit();
@@ -81,21 +81,18 @@ std::vector<std::string> purges_after(store::Session& session, const std::string
 
 Confirmation confirm_deletion(store::Session& session, const std::string& did,
                               std::optional<Timestamp> tombstoned_at) {
-  store::Params params;
-  params.text(did);
   store::Transaction transaction(session);
   store::lock_xact(session, locks_of_account(session, did));
   Effects effects;
   if (tombstoned_at) {
-    store::Params tombstone;
-    tombstone.text(did).timestamp(*tombstoned_at);
-    const store::Rows changed = session.execute(sql::purge_tombstone, tombstone);
-    if (!changed.empty()) effects.account_changed(changed.int4(0, 0), true);
+    const auto changed =
+        session.query_first<AccountNumber>(sql::purge_tombstone, did, *tombstoned_at);
+    if (changed) effects.account_changed(*changed, true);
   }
-  const store::Rows raised = session.execute(sql::purge_raise, params);
-  Confirmation confirmation{.is_deleted = !raised.empty()};
-  if (confirmation.is_deleted) {
-    const Purge purge = purge_in(raised, did);
+  const auto raised = session.query_first<PurgedAccount>(sql::purge_raise, did);
+  Confirmation confirmation{.is_deleted = raised.has_value()};
+  if (raised) {
+    const Purge purge = raised->purge_of(did);
     confirmation.has_rows = !add_purges(session, {&purge, 1}).empty();
   }
   effects.finish(session);

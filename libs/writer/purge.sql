@@ -12,8 +12,8 @@ RETURNING a.id, a.floor_rev, a.status_time;
 INSERT INTO skua.purges AS p (did, actor_id, floor_rev, said_at)
 SELECT n.did, n.id, n.rev, n.at
 FROM unnest($1::text[], $2::int8[], $3::int8[], $4::timestamptz[]) AS n(did, id, rev, at)
-WHERE EXISTS (SELECT FROM bsky.all_records AS r WHERE r.did = n.did)
-  OR EXISTS (SELECT FROM bsky.labels AS l WHERE l.actor_id = n.id)
+WHERE EXISTS (SELECT 1 FROM bsky.all_records AS r WHERE r.did = n.did)
+  OR EXISTS (SELECT 1 FROM bsky.labels AS l WHERE l.actor_id = n.id)
 ON CONFLICT (did)
 DO UPDATE SET floor_rev = greatest(p.floor_rev, EXCLUDED.floor_rev),
   said_at = greatest(p.said_at, EXCLUDED.said_at)
@@ -28,7 +28,7 @@ DELETE FROM skua.purges WHERE did = $1::text;
 -- name: purge_after
 SELECT did
 FROM skua.purges
-WHERE did > $1::text AND NOT EXISTS (SELECT FROM skua.dropped_indexes)
+WHERE did > $1::text AND NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)
 ORDER BY did
 LIMIT 100;
 

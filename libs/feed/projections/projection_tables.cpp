@@ -76,10 +76,7 @@ void hide_tables(store::Session& session, const Projection& projection) {
 
 std::optional<std::int32_t> lock_published(store::Session& session, const Projection& projection) {
   if (projection.publish.empty()) return std::nullopt;
-  store::Params params;
-  params.text(projection.name);
-  const store::Rows live = session.execute(sql::projection_lock_live, params);
-  return live.empty() ? std::nullopt : std::optional(live.int4(0, 0));
+  return session.query_first<std::int32_t>(sql::projection_lock_live, projection.name);
 }
 
 void publish_tables(store::Session& session, const Projection& projection,

@@ -1,8 +1,11 @@
+#include <functional>
+
 #include "writer/tables/keyed_table.hpp"
 
 namespace skua::writer {
 
-using store::Array;
+using store::column;
+using store::ReferenceTarget;
 
 std::vector<std::int64_t> KeyedTable::count_references(
     store::Session& session, std::span<const ReferenceQuestion> questions) const {
@@ -18,35 +21,29 @@ std::vector<std::int64_t> KeyedTable::count_references(
   }
   const auto ask = [&](const std::vector<std::size_t>& asked, const store::Statement& statement,
                        std::int64_t (*last)(const ReferenceQuestion&)) {
-    Array actors(Array::Type::int8);
-    Array ref_actors(Array::Type::int8);
-    Array ref_collections(Array::Type::int4);
-    Array ref_rkeys(Array::Type::int8);
-    Array lasts(Array::Type::int8);
-    for (const std::size_t index : asked) {
-      const ReferenceQuestion& question = questions[index];
-      actors.int8(question.actor_id);
-      ref_actors.int8(question.target.actor_id);
-      ref_collections.int4(question.target.collection_id);
-      ref_rkeys.int8(question.target.rkey);
-      lasts.int8(last(question));
-    }
-    store::Params params;
-    params.array(actors).array(ref_actors).array(ref_collections).array(ref_rkeys).array(lasts);
-    return session.execute(statement, params);
+    const auto of_question = [&](auto member) {
+      return column(asked, [&](std::size_t i) { return std::invoke(member, questions[i]); });
+    };
+    const auto of_target = [&](auto member) {
+      return column(asked, [&](std::size_t i) { return questions[i].target.*member; });
+    };
+    return session.query<std::int64_t>(
+        statement, of_question(&ReferenceQuestion::actor_id), of_target(&ReferenceTarget::actor_id),
+        of_target(&ReferenceTarget::collection_id), of_target(&ReferenceTarget::rkey),
+        of_question(last));
   };
   if (!single.empty()) {
-    const store::Rows others = ask(single, statements_.other_references(),
-                                   [](const ReferenceQuestion& question) { return question.rkey; });
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      numbers[single.at(static_cast<std::size_t>(others.int8(i, 0)))] += 1;
+    for (const std::int64_t place :
+         ask(single, statements_.other_references(),
+             [](const ReferenceQuestion& question) { return question.rkey; })) {
+      numbers[single.at(static_cast<std::size_t>(place))] += 1;
     }
   }
   if (!several.empty()) {
-    const store::Rows counts =
+    const std::vector<std::int64_t> counts =
         ask(several, statements_.count_references(),
             [](const ReferenceQuestion& question) { return question.added + 1; });
-    for (std::size_t i = 0; i < counts.size(); ++i) numbers[several.at(i)] = counts.int8(i, 0);
+    for (std::size_t i = 0; i < counts.size(); ++i) numbers[several.at(i)] = counts[i];
   }
   return numbers;
 }

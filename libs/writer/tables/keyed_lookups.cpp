@@ -11,36 +11,35 @@
 namespace skua::writer {
 namespace {
 
-using store::Array;
+using store::column;
 
-/// The first column.
-std::vector<AccountNumber> ids_in(const store::Rows& rows) {
-  std::vector<AccountNumber> ids;
-  ids.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(rows.int8(i, 0));
-  return ids;
-}
+/// `place`: the index of the range.
+struct KeyInRange {
+  std::int64_t place;
+  std::int64_t rkey;
+  bool is_stub;
+};
+
+struct RevisionAt {
+  std::int64_t place;
+  std::int64_t rev;
+};
 
 }  // namespace
 
 std::vector<std::vector<FoundKey>> KeyedTable::read_keys(store::Session& session,
                                                          std::span<const KeyRange> ranges) const {
   std::vector<RecordKey> firsts;
-  Array lasts(Array::Type::int8);
-  Array limits(Array::Type::int8);
-  for (const KeyRange& range : ranges) {
-    firsts.push_back(range.first);
-    lasts.int8(range.last);
-    limits.int8(static_cast<std::int64_t>(range.limit));
-  }
+  for (const KeyRange& range : ranges) firsts.push_back(range.first);
   store::Params params;
   append_keys(params, firsts);
-  params.array(lasts).array(limits);
-  const store::Rows rows = session.execute(statements_.read_keys(), params);
+  params.array(column(ranges, &KeyRange::last));
+  params.array(column(
+      ranges, [](const KeyRange& range) { return static_cast<std::int64_t>(range.limit); }));
   std::vector<std::vector<FoundKey>> keys(ranges.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    keys.at(static_cast<std::size_t>(rows.int8(i, 0)))
-        .push_back({rows.int8(i, 1), rows.boolean(i, 2)});
+  for (const auto& [place, rkey, is_stub] :
+       session.query<KeyInRange>(statements_.read_keys(), params)) {
+    keys.at(static_cast<std::size_t>(place)).push_back({rkey, is_stub});
   }
   return keys;
 }
@@ -48,13 +47,7 @@ std::vector<std::vector<FoundKey>> KeyedTable::read_keys(store::Session& session
 std::vector<AccountNumber> KeyedTable::actors_with_rows_before(
     store::Session& session, std::span<const AccountNumber> actors,
     std::span<const std::int64_t> revs) const {
-  Array wanted(Array::Type::int8);
-  for (const AccountNumber actor : actors) wanted.int8(actor);
-  Array before(Array::Type::int8);
-  for (const std::int64_t rev : revs) before.int8(rev);
-  store::Params params;
-  params.array(wanted).array(before);
-  return ids_in(session.execute(statements_.actors_with_rows_before(), params));
+  return session.query<AccountNumber>(statements_.actors_with_rows_before(), actors, revs);
 }
 
 std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, AccountNumber actor_id,
@@ -64,10 +57,9 @@ std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, AccountN
   const RecordKey last =
       after.value_or(RecordKey{actor_id, std::numeric_limits<std::int32_t>::min(),
                                std::numeric_limits<std::int64_t>::min()});
-  store::Params params;
-  params.int8(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit)).int8(last.rkey);
-  params.int4(key_ == Key::ManyCollections ? last.collection_id : collection_id());
-  const store::Rows rows = session.execute(statements_.rows_before(), params);
+  const store::Rows rows = session.execute(
+      statements_.rows_before(), actor_id, rev, limit, last.rkey,
+      key_ == Key::ManyCollections ? last.collection_id : collection_id());
   std::vector<StoredRow> found;
   found.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -79,7 +71,7 @@ std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, AccountN
       row.path = rows.text(i, 3);
     }
     row.path += '/';
-    // Nearly all: made here, because the server's function takes longer than the rest of the row.
+    // The text of a TID is made here, because the function of the server takes longer than the rest of the row.
     if (row.key.rkey >= 0) {
       row.path += atproto::Tid{static_cast<std::uint64_t>(row.key.rkey)}.to_string();
     } else {
@@ -93,10 +85,9 @@ std::vector<std::int64_t> KeyedTable::read_revs(store::Session& session,
                                                 std::span<const RecordKey> keys) const {
   store::Params params;
   append_keys(params, keys);
-  const store::Rows rows = session.execute(statements_.read_revs(), params);
   std::vector<std::int64_t> revs(keys.size(), kNoRow);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    revs.at(static_cast<std::size_t>(rows.int8(i, 0))) = rows.int8(i, 1);
+  for (const auto& [place, rev] : session.query<RevisionAt>(statements_.read_revs(), params)) {
+    revs.at(static_cast<std::size_t>(place)) = rev;
   }
   return revs;
 }

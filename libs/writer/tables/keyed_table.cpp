@@ -37,17 +37,9 @@ KeyedTable::KeyedTable(const std::string& table, Key key, std::span<const BatchC
 }
 
 void KeyedTable::append_keys(store::Params& params, std::span<const RecordKey> keys) const {
-  Array actors(Array::Type::int8);
-  Array collections(Array::Type::int4);
-  Array rkeys(Array::Type::int8);
-  for (const RecordKey& key : keys) {
-    actors.int8(key.actor_id);
-    collections.int4(key.collection_id);
-    rkeys.int8(key.rkey);
-  }
-  params.array(actors);
-  if (key_ == Key::ManyCollections) params.array(collections);
-  params.array(rkeys);
+  params.array(store::column(keys, &RecordKey::actor_id));
+  if (key_ == Key::ManyCollections) params.array(store::column(keys, &RecordKey::collection_id));
+  params.array(store::column(keys, &RecordKey::rkey));
 }
 
 void KeyedTable::append_keys(store::Params& params, Events events) const {
@@ -149,13 +141,9 @@ void KeyedTable::copy(store::Session& session, Events events, Timestamp indexed_
 std::size_t KeyedTable::merge(store::Session& session, Events events,
                               std::span<const AccountNumber> settled, Timestamp indexed_at,
                               Effects& effects) const {
-  session.execute(statements_.make_stage(), {});
+  session.execute(statements_.make_stage());
   copy_into(session, statements_.stage(), events, indexed_at);
-  Array actors(Array::Type::int8);
-  for (const AccountNumber actor : settled) actors.int8(actor);
-  store::Params params;
-  params.array(actors);
-  const store::Rows written = session.execute(statements_.merge(), params);
+  const store::Rows written = session.execute(statements_.merge(), settled);
   for (std::size_t i = 0; i < written.size(); ++i) {
     replaced(*events[place_of(events, key_in(written, i))], old_content(written, i, key_size()),
              effects);
@@ -174,13 +162,11 @@ std::size_t KeyedTable::remove(store::Session& session, Events events, Timestamp
   const auto params_of = [&](Events of) {
     store::Params params;
     append_keys(params, of);
-    Array revs(Array::Type::int8);
-    Array deletes(Array::Type::boolean);
-    for (const event::ResolvedEvent* event : of) {
-      revs.int8(static_cast<std::int64_t>(event->change().rev.value));
-      deletes.boolean(event->change().operation == event::Operation::Delete);
-    }
-    params.array(revs).array(deletes);
+    params.array(
+        store::column(of, [](const event::ResolvedEvent* event) { return event->change().rev; }));
+    params.array(store::column(of, [](const event::ResolvedEvent* event) {
+      return event->change().operation == event::Operation::Delete;
+    }));
     return params;
   };
   const store::Rows removed = session.execute(statements_.remove(), params_of(events));
@@ -206,9 +192,7 @@ std::size_t KeyedTable::remove(store::Session& session, Events events, Timestamp
 
 std::size_t KeyedTable::purge(store::Session& session, AccountNumber actor_id, std::int64_t rev,
                               std::size_t limit, Effects& effects) const {
-  store::Params params;
-  params.int8(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit));
-  const store::Rows removed = session.execute(statements_.purge(), params);
+  const store::Rows removed = session.execute(statements_.purge(), actor_id, rev, limit);
   for (std::size_t i = 0; i < removed.size(); ++i) {
     effects.removed(key_in(removed, i), rev, old_content(removed, i, key_size()).references);
   }
@@ -219,7 +203,7 @@ std::size_t KeyedTable::discard(store::Session& session, std::span<const RecordK
                                 std::optional<Timestamp> before, Effects& effects) const {
   store::Params params;
   append_keys(params, keys);
-  before ? params.timestamp(*before) : params.null();
+  params.add(before);
   const store::Rows removed = session.execute(statements_.discard(), params);
   std::size_t count = 0;
   for (std::size_t i = 0; i < removed.size(); ++i) {

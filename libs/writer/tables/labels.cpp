@@ -16,7 +16,7 @@ namespace skua::writer {
 namespace {
 
 using event::Label;
-using store::Array;
+using store::column;
 
 /// The subject in the key of the table. A URI that names neither an account nor a record has only
 /// a number.
@@ -46,73 +46,82 @@ std::optional<store::ChangeOperation> operation_of(bool was_set, bool is_set, bo
   return std::nullopt;
 }
 
-using LabelKey = std::tuple<std::int32_t, Subject, std::string_view>;
+using LabelKey = std::tuple<AccountNumber, Subject, std::string_view>;
 
-struct Word {
+/// A label of a labeler about a subject.
+struct GivenLabel {
   const Label* label = nullptr;
   std::int64_t seq = 0;
-  bool is_older_than(const Word& other) const {
+  bool is_older_than(const GivenLabel& other) const {
     return std::tie(label->cts, seq) < std::tie(other.label->cts, other.seq);
   }
 };
+using GivenLabels = std::map<LabelKey, GivenLabel>;
+
+/// `place` counts from 0. `was_set`: the subject had the label. `differs`: its CID or expiry did.
+struct WrittenLabel {
+  std::int64_t place;
+  bool was_set;
+  bool differs;
+};
+
+struct PurgedLabel {
+  AccountNumber subject_actor;
+  std::int32_t subject_collection;
+  std::int64_t subject_rkey;
+  std::string val;
+  bool neg;
+};
+
+/// Writes the labels that are newer than the stored ones.
+std::vector<WrittenLabel> upsert(store::Session& session, const GivenLabels& newest,
+                                 Timestamp indexed_at) {
+  const auto of_subject = [&](auto member) {
+    return column(newest, [=](const auto& entry) { return std::get<Subject>(entry.first).*member; });
+  };
+  const auto of_label = [&](auto member) {
+    return column(newest, [=](const auto& entry) { return entry.second.label->*member; });
+  };
+  const auto digest = [](const auto& entry) -> std::optional<ByteView> {
+    if (!entry.second.label->cid) return std::nullopt;
+    return entry.second.label->cid->digest;
+  };
+  return session.query<WrittenLabel>(
+      sql::labels_upsert,
+      column(newest, [](const auto& entry) { return std::get<AccountNumber>(entry.first); }),
+      of_subject(&Subject::actor_id), of_subject(&Subject::collection_id),
+      of_subject(&Subject::rkey), of_label(&Label::val), column(newest, digest),
+      of_label(&Label::neg), of_label(&Label::cts), of_label(&Label::exp),
+      column(newest, [](const auto& entry) { return entry.second.seq; }), indexed_at);
+}
 
 }  // namespace
 
 std::size_t write_labels(store::Session& session,
                          std::span<const event::ResolvedEvent* const> events, Timestamp indexed_at,
                          Effects& effects) {
-  std::map<LabelKey, Word> newest;
+  GivenLabels newest;
   std::size_t labels = 0;
   for (const event::ResolvedEvent* event : events) {
     const auto* change = std::get_if<event::LabelChange>(&event->event.body);
     if (change == nullptr) continue;
     ++labels;
-    const Word word{&change->label, event->event.seq};
+    const GivenLabel given{&change->label, event->event.seq};
     const LabelKey key{event->actor_id, subject_of(change->label), change->label.val};
-    const auto [place, inserted] = newest.try_emplace(key, word);
-    if (!inserted && place->second.is_older_than(word)) place->second = word;
+    const auto [place, inserted] = newest.try_emplace(key, given);
+    if (!inserted && place->second.is_older_than(given)) place->second = given;
   }
   if (labels == 0) return 0;
 
-  Array actors(Array::Type::int8);
-  Array subject_actors(Array::Type::int8);
-  Array subject_collections(Array::Type::int4);
-  Array subject_rkeys(Array::Type::int8);
-  Array vals(Array::Type::text);
-  Array cids(Array::Type::bytea);
-  Array negs(Array::Type::boolean);
-  Array made(Array::Type::timestamptz);
-  Array expiries(Array::Type::timestamptz);
-  Array seqs(Array::Type::int8);
-  for (const auto& [key, word] : newest) {
-    const auto& [actor_id, subject, val] = key;
-    const Label& label = *word.label;
-    actors.int8(actor_id);
-    subject_actors.int8(subject.actor_id);
-    subject_collections.int4(subject.collection_id);
-    subject_rkeys.int8(subject.rkey);
-    vals.text(val);
-    label.cid ? cids.bytea(label.cid->digest) : cids.null();
-    negs.boolean(label.neg);
-    made.timestamp(label.cts);
-    label.exp ? expiries.timestamp(*label.exp) : expiries.null();
-    seqs.int8(word.seq);
-  }
-  store::Params params;
-  params.array(actors).array(subject_actors).array(subject_collections).array(subject_rkeys);
-  params.array(vals).array(cids).array(negs).array(made).array(expiries).array(seqs);
-  params.timestamp(indexed_at);
-  const store::Rows written = session.execute(sql::labels_upsert, params);
-  std::vector<std::pair<const LabelKey*, const Word*>> by_place;
+  std::vector<const GivenLabels::value_type*> by_place;
   by_place.reserve(newest.size());
-  for (const auto& [key, word] : newest) by_place.emplace_back(&key, &word);
+  for (const auto& entry : newest) by_place.push_back(&entry);
   std::size_t changed = 0;
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    const auto& [key, word] = by_place.at(static_cast<std::size_t>(written.int8(i, 0)));
-    const auto operation =
-        operation_of(written.boolean(i, 1), !word->label->neg, written.boolean(i, 2));
+  for (const WrittenLabel& written : upsert(session, newest, indexed_at)) {
+    const auto& [key, given] = *by_place.at(static_cast<std::size_t>(written.place));
+    const auto operation = operation_of(written.was_set, !given.label->neg, written.differs);
     if (!operation) continue;
-    const auto& [actor_id, subject, val] = *key;
+    const auto& [actor_id, subject, val] = key;
     effects.label_changed(actor_id, *operation,
                           {subject.actor_id, subject.collection_id, subject.rkey}, val);
     ++changed;
@@ -122,14 +131,12 @@ std::size_t write_labels(store::Session& session,
 
 std::size_t purge_labels(store::Session& session, AccountNumber actor_id, Timestamp said_at,
                          std::size_t limit, Effects& effects) {
-  store::Params params;
-  params.int8(actor_id).timestamp(said_at).int8(static_cast<std::int64_t>(limit));
-  const store::Rows removed = session.execute(sql::labels_purge, params);
-  for (std::size_t i = 0; i < removed.size(); ++i) {
-    if (removed.boolean(i, 4)) continue;
+  const auto removed = session.query<PurgedLabel>(sql::labels_purge, actor_id, said_at, limit);
+  for (const PurgedLabel& label : removed) {
+    if (label.neg) continue;
     effects.label_changed(actor_id, store::ChangeOperation::Delete,
-                          {removed.int8(i, 0), removed.int4(i, 1), removed.int8(i, 2)},
-                          removed.text(i, 3));
+                          {label.subject_actor, label.subject_collection, label.subject_rkey},
+                          label.val);
   }
   return removed.size();
 }

@@ -1,5 +1,5 @@
 -- name: labels_upsert
--- In the order of the key, so that two writers never wait for each other in a circle.
+-- Rows are written in the order of the key, so that two writers cannot deadlock.
 WITH l AS MATERIALIZED (
   SELECT l.*
   FROM unnest(

@@ -82,7 +82,7 @@ std::string TableStatements::other_references_sql() const {
   if (same.empty()) return {};
   return "SELECT u.place - 1 FROM unnest($1::int8[], $2::int8[], $3::int4[], $4::int8[], "
          "$5::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, ref_collection, ref_rkey, rkey, "
-         "place) WHERE EXISTS (SELECT" +
+         "place) WHERE EXISTS (SELECT 1" +
          same + " AND t.rkey <> u.rkey)";
 }
 

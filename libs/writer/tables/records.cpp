@@ -30,21 +30,17 @@ class RecordsTable : public KeyedTable {
   }
 
   void append_columns(store::Params& params, Events events) const override {
-    Array revs(Array::Type::int8);
-    Array cids(Array::Type::bytea);
-    Array records(Array::Type::text);
-    Array reasons(Array::Type::text);
-    for (const event::ResolvedEvent* event : events) {
-      revs.int8(static_cast<std::int64_t>(event->change().rev.value));
-      cids.bytea(event->change().cid.value().digest);
-      records.text(event->record().json);
-      if (const auto& reason = event->record().invalid_reason) {
-        reasons.text(*reason);
-      } else {
-        reasons.null();
-      }
-    }
-    params.array(revs).array(cids).array(records).array(reasons);
+    using event::ResolvedEvent;
+    using store::column;
+    params.array(column(events, [](const ResolvedEvent* event) { return event->change().rev; }));
+    params.array(column(events, [](const ResolvedEvent* event) -> const auto& {
+      return event->change().cid.value().digest;
+    }));
+    params.array(column(
+        events, [](const ResolvedEvent* event) -> const auto& { return event->record().json; }));
+    params.array(column(events, [](const ResolvedEvent* event) -> const auto& {
+      return event->record().invalid_reason;
+    }));
   }
 
   CountedReferences references_of(const event::ResolvedEvent& /*event*/) const override {

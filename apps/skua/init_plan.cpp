@@ -88,7 +88,7 @@ std::string read_collection_pattern(const SettingValue& given) {
 std::string read_projection(const SettingValue& given) {
   if (feed::find_projection(given.value) != nullptr) return given.value;
   std::vector<std::string> names;
-  for (const feed::Projection* each : feed::projections()) names.emplace_back(each->name);
+  for (const feed::Projection& each : feed::projections()) names.emplace_back(each.name);
   refuse_word(given, names);
 }
 
@@ -158,8 +158,8 @@ std::vector<std::string> words_of(std::string line) {
 
 std::string projections_text() {
   std::string text = "Projections are tables that are computed from the records:\n";
-  for (const feed::Projection* each : feed::projections()) {
-    text += fmt::format("  {:<14} {}\n", each->name, each->help);
+  for (const feed::Projection& each : feed::projections()) {
+    text += fmt::format("  {:<14} {}\n", each.name, each.help);
   }
   return text;
 }

@@ -85,8 +85,7 @@ std::string read_signal_collection(const SettingValue& given) {
 
 std::vector<std::pair<std::string, std::string>> projection_names() {
   std::vector<std::pair<std::string, std::string>> names;
-  for (const feed::Projection* each : feed::projections())
-    names.emplace_back(each->name, each->help);
+  for (const feed::Projection& each : feed::projections()) names.emplace_back(each.name, each.help);
   return names;
 }
 

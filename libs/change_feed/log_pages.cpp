@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "base/account_number.hpp"
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
+#include "base/account_number.hpp"
 #include "change_feed/log_pages.sql.hpp"
 
 namespace skua::change_feed {

@@ -5,8 +5,8 @@
 
 namespace skua::doctor {
 
-/// The judgement of status::repository_counts. Pure. Partial repositories are advice: an indexer of live events has them. Failed resyncs are a
-/// warning.
+/// The judgement of status::repository_counts. Pure. Partial repositories are advice: an indexer of
+/// live events has them. Failed resyncs are a warning.
 Finding judge_repositories(const status::RepositoryCounts& counts);
 
 }  // namespace skua::doctor

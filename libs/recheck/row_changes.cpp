@@ -29,12 +29,13 @@ void set_reasons(store::Session& session, const std::vector<Verdict*>& verdicts)
   const auto of_key = [&](auto member) {
     return column(verdicts, [=](const Verdict* verdict) { return verdict->row.key.*member; });
   };
-  session.execute(
-      sql::recheck_reasons, of_key(&RecordKey::actor_id), of_key(&RecordKey::collection_id),
-      of_key(&RecordKey::rkey), column(verdicts, [](const Verdict* verdict) { return verdict->row.rev; }),
-      column(verdicts, [](const Verdict* verdict) -> const auto& {
-        return verdict->event.record().invalid_reason;
-      }));
+  session.execute(sql::recheck_reasons, of_key(&RecordKey::actor_id),
+                  of_key(&RecordKey::collection_id), of_key(&RecordKey::rkey),
+                  column(verdicts, [](const Verdict* verdict) { return verdict->row.rev; }),
+                  column(
+                      verdicts, [](const Verdict* verdict) -> const auto& {
+                        return verdict->event.record().invalid_reason;
+                      }));
 }
 
 /// Moves a row to the table of its record, as if this version had written it.

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-
 namespace skua::recheck {
 namespace {
 
@@ -94,8 +93,7 @@ Place Place::parse(std::string_view text) {
 Stretch read_stretch(store::Session& session, const writer::TableWriter& table, Place from,
                      std::int64_t end_block) {
   const Place end{.block = std::min(from.block + kBlocks, end_block)};
-  const auto places =
-      session.query<std::string>(places_of(table), from.text(), end.text());
+  const auto places = session.query<std::string>(places_of(table), from.text(), end.text());
   Stretch stretch;
   std::size_t read = 0;
   while (read < places.size() && stretch.json_bytes < kJsonBytes) {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/account_number.hpp"
 #include "atproto/cid.hpp"
+#include "base/account_number.hpp"
 
 namespace skua::records {
 

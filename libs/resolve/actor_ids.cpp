@@ -109,7 +109,8 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
 }
 
 /// Reads the accounts whose numbers are greater than `after` and at most `last`.
-void read_between(store::Session& session, IdCache& cache, AccountNumber after, AccountNumber last) {
+void read_between(store::Session& session, IdCache& cache, AccountNumber after,
+                  AccountNumber last) {
   while (true) {
     // Views of the texts suffice: a start reads millions of rows.
     const store::Rows rows = session.execute(sql::actors_all, after, last);

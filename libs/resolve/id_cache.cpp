@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "base/account_number.hpp"
 #include "atproto/syntax.hpp"
+#include "base/account_number.hpp"
 #include "base/seeded_hash.hpp"
 
 namespace skua::resolve {

@@ -38,15 +38,16 @@ std::vector<bool> find(store::Session& session, KnownPosts& known, std::span<con
     places.push_back(i);
   }
   if (asked.empty()) return is_there;
-  const auto found = session.query<std::int64_t>(sql::posts_find, column(asked, actor_of),
-                                                 column(asked, rkey_of));
+  const auto found =
+      session.query<std::int64_t>(sql::posts_find, column(asked, actor_of), column(asked, rkey_of));
   if (asked.size() >= kWorthCopying) known.looked_up(!found.empty());
-  for (const std::int64_t place : found) is_there[places.at(static_cast<std::size_t>(place))] = true;
+  for (const std::int64_t place : found)
+    is_there[places.at(static_cast<std::size_t>(place))] = true;
   return is_there;
 }
 
-/// Appends the posts that have no row. False: another process inserted one of them at the same time,
-/// and none was appended.
+/// Appends the posts that have no row. False: another process inserted one of them at the same
+/// time, and none was appended.
 bool copy_absent(store::Session& session, KnownPosts& known, std::span<const Key> posts,
                  std::span<const AccountNumber> new_actors, Timestamp now) {
   const std::vector<bool> is_there = known.seems_complete()

@@ -12,8 +12,8 @@
 
 namespace skua::status {
 
-/// Measures the size of the database on disk, and notices a server that does not answer. Has a thread and a connection of its own, so
-/// that a silent server delays nobody else. Never fails.
+/// Measures the size of the database on disk, and notices a server that does not answer. Has a
+/// thread and a connection of its own, so that a silent server delays nobody else. Never fails.
 class DatabaseSize {
  public:
   struct Sample {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/account_number.hpp"
 #include "atproto/sha256.hpp"
+#include "base/account_number.hpp"
 #include "store/session.hpp"
 
 namespace skua::store {

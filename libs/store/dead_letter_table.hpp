@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/account_number.hpp"
 #include "atproto/sha256.hpp"
+#include "base/account_number.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"

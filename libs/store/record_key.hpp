@@ -1,7 +1,7 @@
 #pragma once
 
-#include <compare>
 #include <bit>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -45,7 +45,8 @@ void write_handles(store::Session& session,
 }
 
 void write_statuses(store::Session& session,
-                    const std::map<AccountNumber, const AccountChange*>& changes, Effects& effects) {
+                    const std::map<AccountNumber, const AccountChange*>& changes,
+                    Effects& effects) {
   const auto status = [](const auto& entry) -> std::optional<std::string_view> {
     if (entry.second->status.empty()) return std::nullopt;
     return entry.second->status;
@@ -59,8 +60,8 @@ void write_statuses(store::Session& session,
   }
 }
 
-/// The newest revision that a deleted account had. If it is not known: the last one that is possible
-/// at the time of the deletion. The time is not in the future (ingest::dispatch).
+/// The newest revision that a deleted account had. If it is not known: the last one that is
+/// possible at the time of the deletion. The time is not in the future (ingest::dispatch).
 atproto::Tid floor_of(const AccountChange& change) {
   if (change.last_rev.value != 0) return change.last_rev;
   return atproto::Tid::from_time(change.time, 1023);
@@ -90,7 +91,8 @@ std::vector<std::string> write_account_changes(store::Session& session,
   std::set<std::string_view> active;
   for (const event::ResolvedEvent* event : events) {
     const auto& body = event->event.body;
-    // An identity event without a handle requests a look-up. It does not mean that the account has none.
+    // An identity event without a handle requests a look-up. It does not mean that the account has
+    // none.
     if (const auto* identity = std::get_if<IdentityChange>(&body); identity && identity->handle) {
       keep_newest(identities, event->actor_id, *identity);
     } else if (const auto* account = std::get_if<AccountChange>(&body)) {

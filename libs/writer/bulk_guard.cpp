@@ -34,8 +34,9 @@ BulkGuard::BulkGuard(store::Session& session, std::span<const AccountNumber> act
        session.query<RecordRevision>(sql::bulk_guard_tombstones, actors)) {
     tombstones_.emplace(RecordKey{actor, collection, rkey}, rev.value);
   }
-  for (const auto& [actor, collection, rkey, rev] : session.query<RecordRevision>(
-           sql::bulk_guard_invalid, actors, static_cast<std::int32_t>(records::kTypedCollections))) {
+  for (const auto& [actor, collection, rkey, rev] :
+       session.query<RecordRevision>(sql::bulk_guard_invalid, actors,
+                                     static_cast<std::int32_t>(records::kTypedCollections))) {
     records_.emplace(RecordKey{actor, collection, rkey}, rev.value);
   }
 }

@@ -70,7 +70,8 @@ EventPointers events_of_our_jobs(store::Session& session, BulkWriter::Events eve
     runs.push_back({i, lease_numbers[i] == 0});
   }
   if (!asked.empty()) {
-    for (const std::int64_t place : session.query<std::int64_t>(sql::bulk_our_jobs, dids, numbers)) {
+    for (const std::int64_t place :
+         session.query<std::int64_t>(sql::bulk_our_jobs, dids, numbers)) {
       runs[asked[static_cast<std::size_t>(place)]].is_ours = true;
     }
   }

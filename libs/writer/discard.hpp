@@ -16,7 +16,8 @@ namespace skua::writer {
 /// account can be indexed again. A few thousand rows in a transaction, with the account's locks,
 /// for which it waits. Outside a transaction. Idempotent. Returns the number of rows. Throws
 /// store::SqlError, as all here.
-std::size_t discard_account(store::Session& session, const std::string& did, AccountNumber actor_id);
+std::size_t discard_account(store::Session& session, const std::string& did,
+                            AccountNumber actor_id);
 
 /// The same for one table, without the labels.
 std::size_t discard_rows(store::Session& session, const TableWriter& table, const std::string& did,

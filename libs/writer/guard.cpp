@@ -21,10 +21,10 @@ std::vector<GuardedChange> drop_known(store::Session& session,
   using store::column;
   std::vector<bool> dropped(changes.size());
   std::vector<bool> has_records_row(changes.size());
-  for (const KnownRevision& known : session.query<KnownRevision>(
-           sql::guard_known, column(changes, &ResolvedEvent::actor_id),
-           column(changes, &ResolvedEvent::collection_id),
-           column(changes, &ResolvedEvent::rkey_number))) {
+  for (const KnownRevision& known :
+       session.query<KnownRevision>(sql::guard_known, column(changes, &ResolvedEvent::actor_id),
+                                    column(changes, &ResolvedEvent::collection_id),
+                                    column(changes, &ResolvedEvent::rkey_number))) {
     const auto place = static_cast<std::size_t>(known.place - 1);
     if (changes[place]->change().rev <= known.rev) dropped[place] = true;
     if (known.is_record) has_records_row[place] = true;

@@ -85,9 +85,9 @@ std::size_t write_handle_claims(Session& session, std::span<const HandleClaim> c
     if (claim.handle.empty()) return std::nullopt;
     return claim.handle;
   };
-  const auto written = session.query<AccountNumber>(
-      sql::handles_claim, column(claims, &HandleClaim::actor_id), column(claims, handle),
-      column(claims, &HandleClaim::time), now);
+  const auto written =
+      session.query<AccountNumber>(sql::handles_claim, column(claims, &HandleClaim::actor_id),
+                                   column(claims, handle), column(claims, &HandleClaim::time), now);
   if (written.empty()) return 0;
   const std::size_t contested =
       session.execute(sql::handles_contest, written, now + kContestPause).affected();

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/account_number.hpp"
 #include "atproto/tid.hpp"
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 

@@ -1,4 +1,3 @@
-#include "base/account_number.hpp"
 #include "change_feed/log_pages.hpp"
 
 #include <stdexcept>
@@ -8,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "change_feed/feed_database.hpp"
 #include "store/record_key.hpp"
 #include "support/postgres.hpp"

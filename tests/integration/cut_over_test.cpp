@@ -18,10 +18,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/account_number.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/finish.hpp"
+#include "base/account_number.hpp"
 #include "event/repository_chunks.hpp"
 #include "integration/model_repository.hpp"
 #include "repo/repository_listing.hpp"

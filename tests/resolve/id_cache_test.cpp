@@ -1,4 +1,3 @@
-#include "base/account_number.hpp"
 #include "resolve/id_cache.hpp"
 
 #include <random>
@@ -7,6 +6,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/account_number.hpp"
 
 namespace skua::resolve::id_cache_test {
 namespace {

@@ -1,4 +1,3 @@
-#include "base/account_number.hpp"
 #include "store/change_log.hpp"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::store::change_log_test {

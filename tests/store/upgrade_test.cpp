@@ -118,7 +118,8 @@ TEST_F(UpgradeTest, rows_of_changed_tables_and_shown_projections_survive) {
   EXPECT_EQ(value("SELECT name || ' ' || val FROM bsky.labels_view"), "did:plc:a spam");
   EXPECT_EQ(value("SELECT collections::text FROM skua.filter_state"), "{app.bsky.feed.*}");
   EXPECT_EQ(value("SELECT concat_ws(' ', rkey, rev, actor_id, subject_actor, subject_collection, "
-                  "subject_rkey, via_actor, pg_typeof(via_actor), convert_from(cid, 'UTF8')) FROM bsky.likes"),
+                  "subject_rkey, via_actor, pg_typeof(via_actor), convert_from(cid, 'UTF8')) FROM "
+                  "bsky.likes"),
             "2 3 1 4 5 6 7 bigint cid");
   EXPECT_EQ(value("SELECT concat_ws(' ', actor_id, pg_typeof(actor_id), rkey, likes) FROM "
                   "bsky.post_stats"),

@@ -33,10 +33,10 @@ inline void maintain_projections(store::Session& session) {
 /// Adds and builds all projections. Their batches have `batch` changes and never wait.
 inline void add_projections(store::Session& session, int batch) {
   feed::prepare_fold_session(session);
-  for (const feed::Projection* projection : feed::projections()) {
+  for (const feed::Projection& projection : feed::projections()) {
     feed::add_consumer(
-        session, {.name = std::string(projection->name),
-                  .lanes = projection->has_lanes ? std::int16_t{2} : std::int16_t{1},
+        session, {.name = projection.name,
+                  .lanes = projection.has_lanes ? std::int16_t{2} : std::int16_t{1},
                   .overrides = "{\"pause_ms\": 0, \"batch\": " + std::to_string(batch) + "}"});
   }
   maintain_projections(session);
@@ -48,15 +48,15 @@ inline std::string projection_differences(store::Session& session) {
   fold_changes(session);
   feed::ConsumerMetrics metrics;
   std::string text;
-  for (const feed::Projection* projection : feed::projections()) {
+  for (const feed::Projection& projection : feed::projections()) {
     const auto differences =
-        feed::check_projection(session, std::string(projection->name), std::nullopt, metrics);
+        feed::check_projection(session, projection.name, std::nullopt, metrics);
     if (!differences) {
-      text += std::string(projection->name) + " is not built\n";
+      text += projection.name + " is not built\n";
       continue;
     }
     for (const std::string& difference : *differences) {
-      text += std::string(projection->name) + ": " + difference + "\n";
+      text += projection.name + ": " + difference + "\n";
     }
   }
   return text;

@@ -1,4 +1,3 @@
-#include "base/account_number.hpp"
 #include "writer/fold.hpp"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "support/made_events.hpp"
 
 namespace skua::writer::fold_test {

@@ -7,9 +7,9 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "base/account_number.hpp"
 #include "backfill/queue/job_results.hpp"
 #include "backfill/repository/finish.sql.hpp"
+#include "base/account_number.hpp"
 #include "base/crash_point.hpp"
 #include "event/resolved_event.hpp"
 #include "records/record.hpp"

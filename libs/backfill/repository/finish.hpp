@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/account_number.hpp"
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "repo/repository_listing.hpp"
 #include "store/session.hpp"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/account_number.hpp"
 #include "backfill/repository/resync_rows.sql.hpp"
+#include "base/account_number.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/server_clock.hpp"

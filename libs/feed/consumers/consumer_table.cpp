@@ -104,7 +104,7 @@ struct SkippedChange {
 const Projection& require_projection(const std::string& name) {
   if (const Projection* projection = find_projection(name)) return *projection;
   std::vector<std::string_view> names;
-  for (const Projection* one : projections()) names.push_back(one->name);
+  for (const Projection& one : projections()) names.push_back(one.name);
   throw ConsumerError(
       fmt::format("there is no projection '{}': choose {}, or give --webhook or --pull", name,
                   fmt::join(names, ", ")));
@@ -167,10 +167,10 @@ void request_rebuild(store::Session& session, const Projection& projection) {
 }
 
 void rebuild_dependents(store::Session& session, const Projection& projection) {
-  for (const Projection* one : projections()) {
-    if (std::ranges::find(one->depends_on, projection.name) == one->depends_on.end()) continue;
-    if (!session.query_one<bool>(sql::consumers_is_live, one->name)) continue;
-    logger("feed")->warn("{}: rebuilt, because the former tables of {} cannot be read", one->name,
+  for (const Projection& one : projections()) {
+    if (std::ranges::find(one.depends_on, projection.name) == one.depends_on.end()) continue;
+    if (!session.query_one<bool>(sql::consumers_is_live, one.name)) continue;
+    logger("feed")->warn("{}: rebuilt, because the former tables of {} cannot be read", one.name,
                          projection.name);
     request_rebuild(session, *one);
   }

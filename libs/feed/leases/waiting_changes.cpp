@@ -11,7 +11,7 @@ void open_waiting_changes(store::Session& session, std::int32_t consumer_id) {
 }
 
 std::vector<AccountNumber> read_waiting_keys(store::Session& session, std::int32_t consumer_id,
-                                            std::int32_t lane) {
+                                             std::int32_t lane) {
   return session.query<AccountNumber>(sql::waiting_keys, consumer_id, lane);
 }
 

@@ -22,7 +22,7 @@ void open_waiting_changes(store::Session& session, std::int32_t consumer_id);
 
 /// The accounts of a lane whose later changes wait.
 std::vector<AccountNumber> read_waiting_keys(store::Session& session, std::int32_t consumer_id,
-                                            std::int32_t lane);
+                                             std::int32_t lane);
 
 /// The first waiting changes of an account, which a lease is for.
 struct WaitingChanges {

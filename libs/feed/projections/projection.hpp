@@ -10,11 +10,11 @@ namespace skua::feed {
 /// A table of a projection. A build creates it as `skua.<name>_<consumer>`. People read it through
 /// the view `bsky.<name>`, which schema/tables/projections.sql creates without rows.
 struct ProjectionTable {
-  std::string_view name;
+  std::string name;
   /// The columns in the order of the view, and the primary key, as in CREATE TABLE.
-  std::string_view definition;
+  std::string definition;
   /// The columns of further indexes, such as "(recipient, sort_at)". A build creates them last.
-  std::vector<std::string_view> indexes = {};
+  std::vector<std::string> indexes = {};
   /// Without a view.
   bool is_internal = false;
 };
@@ -22,14 +22,14 @@ struct ProjectionTable {
 /// Tables that are computed from the records and follow the change log. In the SQL, `{name}` stands
 /// for the table `name` of the build, and `{consumer}` for the number of the consumer.
 ///
-/// To add a projection: a file in this folder that defines it, its line in projection_list.cpp, and
-/// a migration that creates its views without rows.
+/// To add a projection: a file `NAME.sql` in this folder (projection_file.hpp has its form), and a
+/// migration that creates its views without rows.
 struct Projection {
-  std::string_view name;
+  std::string name;
   /// Increase it when the content of the tables changes for equal records: skua then rebuilds them.
   std::int32_t version = 1;
   /// One sentence for `skua consumers list`.
-  std::string_view help;
+  std::string help;
   /// Whether several lanes may fold at the same time. Their parts must not touch the same rows.
   bool has_lanes = false;
   std::vector<ProjectionTable> tables;
@@ -51,14 +51,14 @@ struct Projection {
   std::string publish = {};
   /// Projections whose views and changes it depends on. If one of them loses its tables, so that
   /// nobody knows what changed, this one is rebuilt.
-  std::vector<std::string_view> depends_on = {};
+  std::vector<std::string> depends_on = {};
   /// Returns a text for each row that differs from the records, at most ten. Parameter: how many
   /// keys to compare, chosen at random; null: all. The tables have all changes of the snapshot.
   std::string differences;
 };
 
 /// All projections, by name.
-const std::vector<const Projection*>& projections();
+const std::vector<Projection>& projections();
 
 /// Null if there is no such projection.
 const Projection* find_projection(std::string_view name);

@@ -1,27 +1,40 @@
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
-#include "feed/projections/projection.hpp"
+#include "feed/projections/embedded_projections.hpp"
+#include "feed/projections/projection_file.hpp"
 
 namespace skua::feed {
+namespace {
 
-// Each is defined in the file of its name.
-const Projection& actor_stats();
-const Projection& notifications();
-const Projection& post_rules();
-const Projection& post_stats();
-const Projection& tag_trends();
+std::string_view text_of(std::string_view name) {
+  for (const EmbeddedFile& file : embedded_projections()) {
+    if (file.name == name) return file.text;
+  }
+  throw std::invalid_argument("no file " + std::string(name));
+}
 
-const std::vector<const Projection*>& projections() {
-  static const std::vector<const Projection*> kAll = {&actor_stats(), &notifications(),
-                                                      &post_rules(), &post_stats(), &tag_trends()};
+std::vector<Projection> read_all() {
+  std::vector<Projection> all;
+  for (const EmbeddedFile& file : embedded_projections()) {
+    if (file.text.starts_with("-- projection:"))
+      all.push_back(parse_projection(file.text, text_of));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Projection>& projections() {
+  static const std::vector<Projection> kAll = read_all();
   return kAll;
 }
 
 const Projection* find_projection(std::string_view name) {
   const auto& all = projections();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Projection* one) { return one->name == name; });
-  return found == all.end() ? nullptr : *found;
+  const auto found = std::ranges::find(all, name, &Projection::name);
+  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace skua::feed

@@ -1,5 +1,6 @@
 #include "feed/projections/projection_tables.hpp"
 
+#include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
 
 #include "feed/projections/projection_tables.sql.hpp"
@@ -12,20 +13,14 @@ std::string table_of(const ProjectionTable& table, std::int32_t consumer_id) {
   return fmt::format("{}_{}", table.name, consumer_id);
 }
 
-void replace_all(std::string& text, std::string_view place, const std::string& by) {
-  for (std::size_t at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
-    text.replace(at, place.size(), by);
-    at += by.size();
-  }
-}
-
 }  // namespace
 
 std::string sql_for(const Projection& projection, std::int32_t consumer_id, std::string_view sql) {
   std::string text(sql);
-  replace_all(text, "{consumer}", std::to_string(consumer_id));
+  boost::replace_all(text, "{consumer}", std::to_string(consumer_id));
   for (const ProjectionTable& table : projection.tables) {
-    replace_all(text, fmt::format("{{{}}}", table.name), "skua." + table_of(table, consumer_id));
+    boost::replace_all(text, fmt::format("{{{}}}", table.name),
+                       "skua." + table_of(table, consumer_id));
   }
   return text;
 }
@@ -53,7 +48,7 @@ void build_tables(store::Session& session, const Projection& projection, std::in
   }
   for (const std::string& sql : projection.fill) session.run(sql_for(projection, consumer_id, sql));
   for (const ProjectionTable& table : projection.tables) {
-    for (const std::string_view columns : table.indexes) {
+    for (const std::string& columns : table.indexes) {
       session.run(fmt::format("CREATE INDEX ON skua.{} {}", table_of(table, consumer_id), columns));
     }
     session.run(fmt::format("ANALYZE skua.{}", table_of(table, consumer_id)));
@@ -86,8 +81,8 @@ void publish_tables(store::Session& session, const Projection& projection,
   const std::string missing = fmt::format("(SELECT * FROM skua.{} WHERE false) AS missing",
                                           table_of(table, former ? *former : next.value()));
   std::string sql = projection.publish;
-  replace_all(sql, "{former}", former ? "skua." + table_of(table, *former) : missing);
-  replace_all(sql, "{next}", next ? "skua." + table_of(table, *next) : missing);
+  boost::replace_all(sql, "{former}", former ? "skua." + table_of(table, *former) : missing);
+  boost::replace_all(sql, "{next}", next ? "skua." + table_of(table, *next) : missing);
   session.run(sql);
 }
 

@@ -27,10 +27,10 @@ std::vector<std::int64_t> KeyedTable::count_references(
     const auto of_target = [&](auto member) {
       return column(asked, [&](std::size_t i) { return questions[i].target.*member; });
     };
-    return session.query<std::int64_t>(
-        statement, of_question(&ReferenceQuestion::actor_id), of_target(&ReferenceTarget::actor_id),
-        of_target(&ReferenceTarget::collection_id), of_target(&ReferenceTarget::rkey),
-        of_question(last));
+    return session.query<std::int64_t>(statement, of_question(&ReferenceQuestion::actor_id),
+                                       of_target(&ReferenceTarget::actor_id),
+                                       of_target(&ReferenceTarget::collection_id),
+                                       of_target(&ReferenceTarget::rkey), of_question(last));
   };
   if (!single.empty()) {
     for (const std::int64_t place :

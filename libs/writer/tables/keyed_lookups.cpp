@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/account_number.hpp"
 #include "atproto/tid.hpp"
+#include "base/account_number.hpp"
 #include "writer/tables/keyed_table.hpp"
 
 // How a KeyedTable looks rows up without changing them.
@@ -34,8 +34,8 @@ std::vector<std::vector<FoundKey>> KeyedTable::read_keys(store::Session& session
   store::Params params;
   append_keys(params, firsts);
   params.array(column(ranges, &KeyRange::last));
-  params.array(column(
-      ranges, [](const KeyRange& range) { return static_cast<std::int64_t>(range.limit); }));
+  params.array(
+      column(ranges, [](const KeyRange& range) { return static_cast<std::int64_t>(range.limit); }));
   std::vector<std::vector<FoundKey>> keys(ranges.size());
   for (const auto& [place, rkey, is_stub] :
        session.query<KeyInRange>(statements_.read_keys(), params)) {
@@ -57,9 +57,9 @@ std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, AccountN
   const RecordKey last =
       after.value_or(RecordKey{actor_id, std::numeric_limits<std::int32_t>::min(),
                                std::numeric_limits<std::int64_t>::min()});
-  const store::Rows rows = session.execute(
-      statements_.rows_before(), actor_id, rev, limit, last.rkey,
-      key_ == Key::ManyCollections ? last.collection_id : collection_id());
+  const store::Rows rows =
+      session.execute(statements_.rows_before(), actor_id, rev, limit, last.rkey,
+                      key_ == Key::ManyCollections ? last.collection_id : collection_id());
   std::vector<StoredRow> found;
   found.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -71,7 +71,8 @@ std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, AccountN
       row.path = rows.text(i, 3);
     }
     row.path += '/';
-    // The text of a TID is made here, because the function of the server takes longer than the rest of the row.
+    // The text of a TID is made here, because the function of the server takes longer than the rest
+    // of the row.
     if (row.key.rkey >= 0) {
       row.path += atproto::Tid{static_cast<std::uint64_t>(row.key.rkey)}.to_string();
     } else {

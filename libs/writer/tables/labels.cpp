@@ -77,7 +77,8 @@ struct PurgedLabel {
 std::vector<WrittenLabel> upsert(store::Session& session, const GivenLabels& newest,
                                  Timestamp indexed_at) {
   const auto of_subject = [&](auto member) {
-    return column(newest, [=](const auto& entry) { return std::get<Subject>(entry.first).*member; });
+    return column(newest,
+                  [=](const auto& entry) { return std::get<Subject>(entry.first).*member; });
   };
   const auto of_label = [&](auto member) {
     return column(newest, [=](const auto& entry) { return entry.second.label->*member; });

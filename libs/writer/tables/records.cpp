@@ -33,14 +33,15 @@ class RecordsTable : public KeyedTable {
     using event::ResolvedEvent;
     using store::column;
     params.array(column(events, [](const ResolvedEvent* event) { return event->change().rev; }));
-    params.array(column(events, [](const ResolvedEvent* event) -> const auto& {
-      return event->change().cid.value().digest;
-    }));
+    params.array(column(
+        events, [](const ResolvedEvent* event) -> const auto& {
+          return event->change().cid.value().digest;
+        }));
     params.array(column(
         events, [](const ResolvedEvent* event) -> const auto& { return event->record().json; }));
-    params.array(column(events, [](const ResolvedEvent* event) -> const auto& {
-      return event->record().invalid_reason;
-    }));
+    params.array(column(
+        events,
+        [](const ResolvedEvent* event) -> const auto& { return event->record().invalid_reason; }));
   }
 
   CountedReferences references_of(const event::ResolvedEvent& /*event*/) const override {

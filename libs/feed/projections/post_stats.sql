@@ -1,12 +1,16 @@
-#include "feed/projections/projection.hpp"
+-- projection: post_stats
+-- help: Likes, reposts, replies and quotes of posts
+-- lanes: several
+-- depends on: post_rules
 
-namespace skua::feed {
-namespace {
+-- Replies that violate a threadgate do not count. The projection post_rules appends them to the log as references of delta -1.
+-- The roles are those of skua.change_log.ref_role.
 
-// Replies that violate a threadgate do not count. The projection post_rules appends them to the log
-// as references of delta -1.
+-- table: post_stats
+rkey int8 NOT NULL, actor_id int8 NOT NULL, likes int4 NOT NULL, reposts int4 NOT NULL, replies int4 NOT NULL,
+quotes int4 NOT NULL, PRIMARY KEY (actor_id, rkey)
 
-constexpr const char* kFillPostStats = R"sql(
+-- fill
 INSERT INTO {post_stats} (actor_id, rkey, likes, reposts, replies, quotes)
 SELECT actor_id, rkey, sum(likes), sum(reposts), sum(replies), sum(quotes) FROM (
   SELECT subject_actor AS actor_id, subject_rkey AS rkey, count(DISTINCT actor_id) AS likes, 0 AS reposts, 0 AS replies,
@@ -23,10 +27,8 @@ SELECT actor_id, rkey, sum(likes), sum(reposts), sum(replies), sum(quotes) FROM 
   UNION ALL
   SELECT quote_actor, quote_rkey, 0, 0, 0, count(*) FROM bsky.posts WHERE quote_collection = 1 GROUP BY 1, 2
 ) AS counted GROUP BY 1, 2
-)sql";
 
-// The roles are those of skua.change_log.ref_role.
-constexpr const char* kFoldPostStats = R"sql(
+-- fold
 INSERT INTO {post_stats} AS t (actor_id, rkey, likes, reposts, replies, quotes)
 SELECT r.actor_id, r.rkey, coalesce(sum(r.delta) FILTER (WHERE r.role = 1), 0),
   coalesce(sum(r.delta) FILTER (WHERE r.role = 2), 0), coalesce(sum(r.delta) FILTER (WHERE r.role = 3), 0),
@@ -36,9 +38,8 @@ WHERE r.role BETWEEN 1 AND 4 AND r.collection_id = 1 AND r.delta <> 0 AND r.acto
 GROUP BY 1, 2 ORDER BY 1, 2
 ON CONFLICT (actor_id, rkey) DO UPDATE SET likes = t.likes + EXCLUDED.likes, reposts = t.reposts + EXCLUDED.reposts,
   replies = t.replies + EXCLUDED.replies, quotes = t.quotes + EXCLUDED.quotes
-)sql";
 
-constexpr const char* kPostStatsDifferences = R"sql(
+-- differences
 WITH keys AS MATERIALIZED (
   (SELECT actor_id, rkey FROM {post_stats}
    WHERE $1::int4 IS NULL OR (actor_id, rkey) >= (
@@ -66,24 +67,3 @@ compared AS (
 SELECT format('%s: likes %s of %s, reposts %s of %s, replies %s of %s, quotes %s of %s', bsky.uri(actor_id, 1, rkey), likes,
   all_likes, reposts, all_reposts, replies, all_replies, quotes, all_quotes)
 FROM compared WHERE (likes, reposts, replies, quotes) <> (all_likes, all_reposts, all_replies, all_quotes) LIMIT 10
-)sql";
-
-}  // namespace
-
-const Projection& post_stats() {
-  static const Projection kProjection{
-      .name = "post_stats",
-      .help = "Likes, reposts, replies and quotes of posts",
-      .has_lanes = true,
-      .tables = {{"post_stats",
-                  "rkey int8 NOT NULL, actor_id int8 NOT NULL, likes int4 NOT NULL, reposts int4 "
-                  "NOT NULL, replies int4 NOT NULL, quotes int4 NOT NULL, "
-                  "PRIMARY KEY (actor_id, rkey)"}},
-      .fill = {kFillPostStats},
-      .fold = {kFoldPostStats},
-      .depends_on = {"post_rules"},
-      .differences = kPostStatsDifferences};
-  return kProjection;
-}
-
-}  // namespace skua::feed

@@ -1,9 +1,13 @@
-#include "feed/projections/projection.hpp"
+-- projection: actor_stats
+-- help: Followers, follows and posts of accounts
+-- lanes: several
 
-namespace skua::feed {
-namespace {
+-- The roles are those of skua.change_log.ref_role.
 
-constexpr const char* kFillActorStats = R"sql(
+-- table: actor_stats
+actor_id int8 NOT NULL PRIMARY KEY, followers int4 NOT NULL, follows int4 NOT NULL, posts int4 NOT NULL
+
+-- fill
 INSERT INTO {actor_stats} (actor_id, followers, follows, posts)
 SELECT actor_id, sum(followers), sum(follows), sum(posts) FROM (
   SELECT subject_actor AS actor_id, count(DISTINCT actor_id) AS followers, 0 AS follows, 0 AS posts
@@ -13,10 +17,8 @@ SELECT actor_id, sum(followers), sum(follows), sum(posts) FROM (
   UNION ALL
   SELECT actor_id, 0, 0, count(*) FROM bsky.posts WHERE cid IS NOT NULL GROUP BY 1
 ) AS counted GROUP BY 1
-)sql";
 
-// The roles are those of skua.change_log.ref_role.
-constexpr const char* kFoldActorStats = R"sql(
+-- fold
 INSERT INTO {actor_stats} AS t (actor_id, followers, follows, posts)
 SELECT r.actor_id, coalesce(sum(r.delta) FILTER (WHERE r.role = 5), 0),
   coalesce(sum(r.delta) FILTER (WHERE r.role = 10), 0), coalesce(sum(r.delta) FILTER (WHERE r.role = 9), 0)
@@ -25,9 +27,8 @@ WHERE r.role IN (5, 9, 10) AND r.delta <> 0 AND r.actor_id & ($4::int4 - 1) = $3
 GROUP BY 1 ORDER BY 1
 ON CONFLICT (actor_id) DO UPDATE SET followers = t.followers + EXCLUDED.followers, follows = t.follows + EXCLUDED.follows,
   posts = t.posts + EXCLUDED.posts
-)sql";
 
-constexpr const char* kActorStatsDifferences = R"sql(
+-- differences
 WITH keys AS MATERIALIZED (
   SELECT id AS actor_id FROM bsky.actors
   WHERE $1::int4 IS NULL OR id >= (SELECT (random() * max(id))::int8 FROM bsky.actors) ORDER BY id LIMIT $1::int4
@@ -43,22 +44,3 @@ compared AS (
 SELECT format('%s: followers %s of %s, follows %s of %s, posts %s of %s', (SELECT did FROM bsky.actors WHERE id = actor_id),
   followers, all_followers, follows, all_follows, posts, all_posts)
 FROM compared WHERE (followers, follows, posts) <> (all_followers, all_follows, all_posts) LIMIT 10
-)sql";
-
-}  // namespace
-
-const Projection& actor_stats() {
-  static const Projection kProjection{
-      .name = "actor_stats",
-      .help = "Followers, follows and posts of accounts",
-      .has_lanes = true,
-      .tables = {{"actor_stats",
-                  "actor_id int8 NOT NULL PRIMARY KEY, followers int4 NOT NULL, follows int4 NOT "
-                  "NULL, posts int4 NOT NULL"}},
-      .fill = {kFillActorStats},
-      .fold = {kFoldActorStats},
-      .differences = kActorStatsDifferences};
-  return kProjection;
-}
-
-}  // namespace skua::feed

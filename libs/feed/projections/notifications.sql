@@ -1,0 +1,228 @@
+-- projection: notifications
+-- version: 6
+-- help: Notifications of likes, reposts, follows, mentions, quotes and replies
+-- depends on: post_rules
+
+-- A record notifies a recipient at most once and never its own author. The tables decide, not the order of the changes: `wanted`
+-- has the notifications of the records in `keys`, and a fold makes the table equal to it for each record that a batch concerns.
+-- There is one lane, because a fold also changes the notifications of the records of other accounts.
+
+-- table: notifications
+-- New records have the largest keys: in an index that begins with them, neighbours come one after the other.
+sort_at timestamptz NOT NULL, rkey int8 NOT NULL, subject_rkey int8, recipient int8 NOT NULL, actor_id int8 NOT NULL,
+collection_id int4 NOT NULL, reason int4 NOT NULL, subject_actor int8, subject_collection int4,
+PRIMARY KEY (rkey, actor_id, collection_id, recipient)
+-- index: (recipient, sort_at)
+
+-- include: post_queue
+
+-- The posts that a batch concerns indirectly wait in the queue: those up to five levels below a post that came or went, and a
+-- post whose rules changed, with those below it. A post also comes or goes by an update that makes the record valid or invalid:
+-- the update then changes the number of posts (role 9). The rules of all replies of a thread can change at once, and again and
+-- again: they have the account of the thread, or else of the quoted post.
+
+-- fragment: queue_with
+changed AS MATERIALIZED (
+  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind IN (1, 6) AND collection_id = 1
+),
+refs AS MATERIALIZED (SELECT * FROM skua.references_between($1::int8, $2::int8) WHERE role IN (3, 9)),
+
+-- fragment: queue_keys
+SELECT coalesce(p.root_actor, p.quote_actor, c.actor_id) AS account, 1 AS kind, c.actor_id, c.rkey, c.pos
+FROM changed AS c LEFT JOIN LATERAL (SELECT p.root_actor, p.quote_actor FROM bsky.posts AS p
+  WHERE p.actor_id = c.actor_id AND p.rkey = c.rkey OFFSET 0) AS p ON true
+WHERE c.kind = 6
+UNION ALL
+SELECT c.actor_id, 1, c.actor_id, c.rkey, c.pos FROM changed AS c
+WHERE c.kind = 1 AND (c.op <> 2 OR c.pos IN (SELECT r.pos FROM refs AS r))
+  AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
+
+-- fragment: queue_posts
+WITH RECURSIVE below (actor_id, rkey, depth) AS (
+  SELECT q.actor_id, q.rkey, 0
+  UNION
+  SELECT p.actor_id, p.rkey, b.depth + 1 FROM below AS b
+  CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey FROM bsky.posts AS p
+    WHERE p.parent_actor = b.actor_id AND p.parent_rkey = b.rkey OFFSET 0) AS p
+  WHERE b.depth < 5
+)
+SELECT b.actor_id, b.rkey FROM below AS b
+
+-- fragment: columns
+recipient, actor_id, collection_id, rkey, reason, subject_actor, subject_collection, subject_rkey, sort_at
+
+-- fragment: wanted
+-- The first 100 records of an account and subject are compared: more are abuse.
+posts AS MATERIALIZED (
+  SELECT p.*, least(p.created_at, p.indexed_at) AS sort_at, coalesce(r.violates_threadgate, false) AS violates_threadgate,
+    coalesce(r.violates_embedding_rules, false) AS violates_embedding_rules
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey, p.mentions, p.quote_actor, p.quote_collection, p.quote_rkey, p.parent_actor,
+    p.parent_rkey, p.created_at, p.indexed_at
+    FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey AND p.cid IS NOT NULL OFFSET 0) AS p
+  LEFT JOIN LATERAL (SELECT * FROM bsky.post_rules AS r WHERE r.actor_id = k.actor_id AND r.rkey = k.rkey OFFSET 0) AS r
+    ON true
+  WHERE k.collection_id = 1
+),
+above (actor_id, rkey, sort_at, height, ancestor, ancestor_rkey, next_actor, next_rkey) AS (
+  SELECT p.actor_id, p.rkey, p.sort_at, 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM posts AS p
+  CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
+    WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
+  WHERE NOT p.violates_threadgate
+  UNION ALL
+  SELECT x.actor_id, x.rkey, x.sort_at, x.height + 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM above AS x
+  CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
+    WHERE a.actor_id = x.next_actor AND a.rkey = x.next_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
+  WHERE x.height < 5 AND NOT EXISTS (SELECT FROM bsky.post_rules AS r
+    WHERE r.actor_id = x.ancestor AND r.rkey = x.ancestor_rkey AND r.is_hidden)
+),
+found AS (
+  SELECT r.recipient, l.actor_id, 2 AS collection_id, l.rkey, r.reason, r.subject_actor, r.subject_collection,
+    r.subject_rkey, least(l.created_at, l.indexed_at) AS sort_at, r.reason AS rank
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM bsky.likes AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
+  CROSS JOIN LATERAL (VALUES (l.subject_actor, 1, l.subject_actor, l.subject_collection, l.subject_rkey),
+    (l.via_actor, 2, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
+  WHERE k.collection_id = 2 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.likes AS o
+    WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
+      AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey))
+  UNION ALL
+  SELECT r.recipient, l.actor_id, 3, l.rkey, r.reason, r.subject_actor, r.subject_collection, r.subject_rkey,
+    least(l.created_at, l.indexed_at), r.reason
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM bsky.reposts AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
+  CROSS JOIN LATERAL (VALUES (l.subject_actor, 3, l.subject_actor, l.subject_collection, l.subject_rkey),
+    (l.via_actor, 4, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
+  WHERE k.collection_id = 3 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.reposts AS o
+    WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
+      AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey))
+  UNION ALL
+  SELECT f.subject_actor, f.actor_id, 7, f.rkey, 5, NULL, NULL, NULL, least(f.created_at, f.indexed_at), 5
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM bsky.follows AS f WHERE f.actor_id = k.actor_id AND f.rkey = k.rkey OFFSET 0) AS f
+  WHERE k.collection_id = 7 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.follows AS o
+    WHERE o.subject_actor = f.subject_actor AND o.actor_id = f.actor_id LIMIT 100) AS o WHERE o.rkey < f.rkey))
+  UNION ALL
+  SELECT m.id, p.actor_id, 1, p.rkey, 6, NULL, NULL, NULL, p.sort_at, 0
+  FROM posts AS p CROSS JOIN LATERAL unnest(p.mentions) AS m(id)
+  UNION ALL
+  SELECT p.quote_actor, p.actor_id, 1, p.rkey, 7, p.quote_actor, p.quote_collection, p.quote_rkey, p.sort_at, 1
+  FROM posts AS p WHERE p.quote_collection = 1 AND NOT p.violates_embedding_rules
+  UNION ALL
+  SELECT x.ancestor, x.actor_id, 1, x.rkey, 8, x.ancestor, 1, x.ancestor_rkey, x.sort_at, 1 + x.height FROM above AS x
+),
+wanted AS MATERIALIZED (
+  SELECT DISTINCT ON (rkey, actor_id, collection_id, recipient) recipient, actor_id, collection_id, rkey, reason,
+    subject_actor, subject_collection, subject_rkey, sort_at
+  FROM found WHERE recipient IS NOT NULL AND recipient <> actor_id
+  ORDER BY rkey, actor_id, collection_id, recipient, rank
+)
+
+-- fragment: compute
+{{wanted}},
+stored AS MATERIALIZED (
+  SELECT t.actor_id, t.collection_id, t.rkey, t.recipient FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM {notifications} AS t
+    WHERE t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey OFFSET 0) AS t
+  WHERE NOT k.is_new
+),
+removed AS (
+  DELETE FROM {notifications} AS t USING (
+    SELECT * FROM stored EXCEPT SELECT actor_id, collection_id, rkey, recipient FROM wanted
+  ) AS old
+  WHERE t.actor_id = old.actor_id AND t.collection_id = old.collection_id AND t.rkey = old.rkey
+    AND t.recipient = old.recipient
+)
+INSERT INTO {notifications} AS t ({{columns}}) SELECT {{columns}} FROM wanted
+ON CONFLICT (rkey, actor_id, collection_id, recipient) DO UPDATE SET reason = EXCLUDED.reason,
+  subject_actor = EXCLUDED.subject_actor, subject_collection = EXCLUDED.subject_collection,
+  subject_rkey = EXCLUDED.subject_rkey, sort_at = EXCLUDED.sort_at
+WHERE (t.reason, t.subject_actor, t.subject_collection, t.subject_rkey, t.sort_at) IS DISTINCT FROM
+  (EXCLUDED.reason, EXCLUDED.subject_actor, EXCLUDED.subject_collection, EXCLUDED.subject_rkey, EXCLUDED.sort_at)
+
+-- fill
+WITH RECURSIVE keys AS (
+  SELECT actor_id, 2 AS collection_id, rkey, false AS is_new FROM bsky.likes
+  UNION ALL
+  SELECT actor_id, 3, rkey, false FROM bsky.reposts
+  UNION ALL
+  SELECT actor_id, 7, rkey, false FROM bsky.follows
+  UNION ALL
+  SELECT actor_id, 1, rkey, false FROM bsky.posts WHERE cid IS NOT NULL
+),
+{{wanted}}
+INSERT INTO {notifications} ({{columns}}) SELECT {{columns}} FROM wanted
+
+-- fold
+-- The records that a batch concerns: those that changed, and the likes, reposts and follows of the same account and subject, of
+-- which only the first notifies. Statements that look up a table are LATERAL with OFFSET 0: they use its index.
+--
+-- `is_new`: the batch creates the record and concerns it in no other way. It has no notifications to remove, and it is the first
+-- of its account and subject. Of several that one transaction creates, any one has the delta 1. The references therefore begin
+-- with the first block, which may be in the last batch in part. A batch of one change may be the replay of an old change, after
+-- others: nothing is new in it.
+WITH RECURSIVE changed AS MATERIALIZED (
+  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 2, 3, 7)
+),
+refs AS MATERIALIZED (
+  SELECT r.* FROM (SELECT coalesce(max(b.pos), $1::int8) AS pos FROM skua.change_log AS b WHERE b.pos <= $1::int8) AS b
+  CROSS JOIN LATERAL skua.references_between(b.pos, $2::int8) AS r WHERE r.delta = 0 AND r.role IN (1, 2, 3, 5)
+),
+keys AS MATERIALIZED (
+  SELECT actor_id, collection_id, rkey, count(*) = 1 AND bool_and(is_new) AS is_new FROM (
+    SELECT actor_id, collection_id, rkey, op = 1 AND $2::int8 - $1::int8 > 1
+      AND pos NOT IN (SELECT r.pos FROM refs AS r) AS is_new FROM changed
+    UNION ALL
+    SELECT r.author, s.collection_id, s.rkey, false FROM refs AS r
+    CROSS JOIN LATERAL (
+      (SELECT 2 AS collection_id, t.rkey FROM bsky.likes AS t WHERE r.role = 1 AND t.subject_actor = r.actor_id
+         AND t.subject_rkey = r.rkey AND t.actor_id = r.author LIMIT 100)
+      UNION ALL
+      (SELECT 3, t.rkey FROM bsky.reposts AS t WHERE r.role = 2 AND t.subject_actor = r.actor_id
+         AND t.subject_rkey = r.rkey AND t.actor_id = r.author LIMIT 100)
+      UNION ALL
+      (SELECT 7, t.rkey FROM bsky.follows AS t WHERE r.role = 5 AND t.subject_actor = r.actor_id
+         AND t.actor_id = r.author LIMIT 100)
+    ) AS s
+  ) AS k GROUP BY actor_id, collection_id, rkey
+),
+{{compute}}
+
+-- drain
+WITH RECURSIVE {{taken_posts}},
+keys AS MATERIALIZED (SELECT DISTINCT actor_id, 1 AS collection_id, rkey, false AS is_new FROM taken),
+{{compute}}
+
+-- differences
+-- Compares the notifications of some records, beginning at a random account.
+WITH RECURSIVE keys AS MATERIALIZED (
+  (SELECT actor_id, 1 AS collection_id, rkey, false AS is_new FROM bsky.posts
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+  UNION
+  (SELECT actor_id, 2 AS collection_id, rkey, false AS is_new FROM bsky.likes
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+  UNION
+  (SELECT actor_id, 3 AS collection_id, rkey, false AS is_new FROM bsky.reposts
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+  UNION
+  (SELECT actor_id, 7 AS collection_id, rkey, false AS is_new FROM bsky.follows
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+  UNION
+  (SELECT actor_id, collection_id, rkey, false FROM {notifications}
+   WHERE $1::int4 IS NULL OR recipient >= (SELECT (random() * max(id))::int8 FROM bsky.actors)
+   ORDER BY recipient, sort_at LIMIT $1::int4)
+),
+{{wanted}},
+stored AS MATERIALIZED (
+  SELECT t.* FROM keys AS k
+  CROSS JOIN LATERAL (SELECT {{columns}} FROM {notifications} AS t
+    WHERE t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey OFFSET 0) AS t
+)
+(SELECT 'missing: ' || w::text FROM (TABLE wanted EXCEPT TABLE stored) AS w
+UNION ALL
+SELECT 'not wanted: ' || s::text FROM (TABLE stored EXCEPT TABLE wanted) AS s)
+LIMIT 10

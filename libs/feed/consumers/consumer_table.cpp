@@ -172,7 +172,7 @@ void rebuild_dependents(store::Session& session, const Projection& projection) {
     if (!session.query_one<bool>(sql::consumers_is_live, one.name)) continue;
     logger("feed")->warn("{}: rebuilt, because the former tables of {} cannot be read", one.name,
                          projection.name);
-    request_rebuild(session, *one);
+    request_rebuild(session, one);
   }
 }
 

@@ -8,7 +8,7 @@
 namespace skua::feed {
 namespace {
 
-std::string_view text_of(std::string_view name) {
+std::string_view projection_text(std::string_view name) {
   for (const EmbeddedFile& file : embedded_projections()) {
     if (file.name == name) return file.text;
   }
@@ -19,7 +19,7 @@ std::vector<Projection> read_all() {
   std::vector<Projection> all;
   for (const EmbeddedFile& file : embedded_projections()) {
     if (file.text.starts_with("-- projection:"))
-      all.push_back(parse_projection(file.text, text_of));
+      all.push_back(parse_projection(file.text, &projection_text));
   }
   return all;
 }

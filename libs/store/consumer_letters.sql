@@ -1,7 +1,7 @@
 -- name: consumer_letters_write
 WITH given AS (
   SELECT coalesce((SELECT a.did FROM bsky.actors AS a WHERE a.id = $7::int8), '') AS did,
-    EXISTS (SELECT FROM skua.dead_letter AS d WHERE d.consumer = $1 AND d.key = $2) AS is_known
+    EXISTS (SELECT 1 FROM skua.dead_letter AS d WHERE d.consumer = $1 AND d.key = $2) AS is_known
 ),
 fitting AS (
   SELECT g.did

@@ -5,7 +5,7 @@
 WITH given AS (
   SELECT l.*, row_number() OVER (PARTITION BY l.did ORDER BY l.consumer, l.key) AS n,
     sum(coalesce(octet_length(l.payload), 0)) OVER (PARTITION BY l.did ORDER BY l.consumer, l.key) AS bytes,
-    EXISTS (SELECT FROM skua.dead_letter d WHERE d.consumer = l.consumer AND d.key = l.key) AS is_known
+    EXISTS (SELECT 1 FROM skua.dead_letter d WHERE d.consumer = l.consumer AND d.key = l.key) AS is_known
   FROM unnest(
     $1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::int4[], $8::text[],
     $9::text[], $10::text[], $11::int8[], $12::bytea[]

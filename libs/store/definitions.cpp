@@ -1,51 +1,38 @@
 #include "store/definitions.hpp"
 
+#include <compare>
 #include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "store/definitions.sql.hpp"
 
 namespace skua::store {
 namespace {
 
-/// The functions and views of our schemas, such as `view bsky.posts_view`. `place` is another one
-/// after each CREATE OR REPLACE.
-const std::string kObjects =
-    "objects AS (SELECT o.classid, o.objid, o.place, i.type || ' ' || i.identity AS name FROM ("
-    "SELECT 'pg_proc'::regclass::oid AS classid, p.oid AS objid, p.ctid::text AS place, "
-    "p.pronamespace AS schema FROM pg_proc AS p UNION ALL "
-    "SELECT 'pg_class'::regclass::oid, c.oid, r.ctid::text, c.relnamespace FROM pg_class AS c "
-    "JOIN pg_rewrite AS r ON r.ev_class = c.oid WHERE c.relkind = 'v') AS o "
-    "JOIN pg_namespace AS n ON n.oid = o.schema AND n.nspname IN ('bsky', 'skua') "
-    "CROSS JOIN LATERAL pg_identify_object(o.classid, o.objid, 0) AS i) ";
+/// A function or view of our schemas, such as `view bsky.posts_view`. Each CREATE OR REPLACE gives
+/// it another place.
+struct PlacedObject {
+  std::string name;
+  std::string place;
 
-/// The named objects and all that depend on them, those first on which nothing depends. A view
-/// depends on another one through its rule, and a function through the row type.
-const Statement kDependents{
-    "definitions_dependents",
-    "WITH RECURSIVE " + kObjects +
-        ", dependents(classid, objid, depth) AS ("
-        "SELECT classid, objid, 0 FROM objects WHERE name = ANY ($1::text[]) UNION "
-        "SELECT d.classid, d.objid, s.depth + 1 FROM dependents AS s CROSS JOIN LATERAL ("
-        "SELECT CASE WHEN r.oid IS NULL THEN p.classid ELSE 'pg_class'::regclass::oid END AS "
-        "classid, "
-        "coalesce(r.ev_class, p.objid) AS objid FROM pg_depend AS p "
-        "LEFT JOIN pg_rewrite AS r ON p.classid = 'pg_rewrite'::regclass AND r.oid = p.objid "
-        "WHERE p.refclassid = s.classid AND p.refobjid = s.objid) AS d "
-        "WHERE (d.classid, d.objid) <> (s.classid, s.objid)) "
-        "SELECT i.type || ' ' || i.identity FROM dependents AS d "
-        "CROSS JOIN LATERAL pg_identify_object(d.classid, d.objid, 0) AS i "
-        "WHERE d.classid <> 'pg_type'::regclass GROUP BY 1 ORDER BY max(d.depth) DESC, 1"};
+  friend auto operator<=>(const PlacedObject&, const PlacedObject&) = default;
+};
 
-const Statement kSave{
-    "definitions_save",
-    "INSERT INTO skua.schema_files (name, checksum, objects) VALUES ($1, $2, $3::text[]) "
-    "ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum, objects = excluded.objects, "
-    "applied_at = excluded.applied_at"};
+/// A row of definitions_files: a file that was applied to the database.
+struct AppliedFile {
+  std::string name;
+  std::string checksum;
+  /// The database has all objects of the file.
+  bool is_complete;
+};
 
-const Statement kForget{"definitions_forget", "DELETE FROM skua.schema_files WHERE name = $1"};
+struct OwnedObject {
+  std::string name;
+  std::string file;
+};
 
 /// The file that creates the views of added lexicons again.
 constexpr const char* kLexiconViews = "views/lexicons.sql";
@@ -56,9 +43,10 @@ bool needs_drop(const DefectError& error) {
   return error.sqlstate() == "42P16" || error.sqlstate() == "42P13";
 }
 
-std::set<std::string> set_of(const Rows& rows) {
-  const std::vector<std::string> values = rows_of<std::string>(rows);
-  return {values.begin(), values.end()};
+template <class Row>
+std::set<Row> query_set(Session& session, const Statement& statement) {
+  const std::vector<Row> rows = session.query<Row>(statement);
+  return {rows.begin(), rows.end()};
 }
 
 /// Whether a file creates an object, such as `function bsky.post(text)`.
@@ -76,14 +64,11 @@ class Application {
  public:
   Application(Session& session, std::span<const SchemaFile> known, std::set<std::string> names)
       : session_(session), known_(known), names_(std::move(names)) {
-    const Rows rows = session_.run("SELECT name, unnest(objects) FROM skua.schema_files");
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      file_of_.emplace(rows.text(row, 1), rows.text(row, 0));
+    for (const auto& [name, file] : session_.query<OwnedObject>(sql::definitions_owned_objects)) {
+      file_of_.emplace(name, file);
     }
-    if (session_.run("SELECT to_regclass('skua.lexicons')").is_null(0, 0)) return;
-    lexicon_views_ = set_of(session_.run(
-        "SELECT format('view lexicon.%I', view_name) FROM skua.lexicons WHERE view_name IS NOT "
-        "NULL"));
+    if (!session_.query_one<bool>(sql::definitions_have_lexicons)) return;
+    lexicon_views_ = query_set<std::string>(session_, sql::definitions_lexicon_views);
   }
 
   void run() {
@@ -107,22 +92,19 @@ class Application {
       created = create(file);
     }
     session_.run("RELEASE SAVEPOINT definitions");
-    session_.execute(kSave, file.name, file.checksum(), created);
+    session_.execute(sql::definitions_save, file.name, file.checksum(), created);
     created_.merge(created);
     logger("store")->debug("applied {}", file.name);
   }
 
   /// Runs the file. Returns the objects that it created or replaced.
   std::set<std::string> create(const SchemaFile& file) {
-    const std::string list_objects =
-        "WITH " + kObjects + "SELECT name || E'\\n' || place FROM objects";
-    const std::set<std::string> before = set_of(session_.run(list_objects));
+    const auto before = query_set<PlacedObject>(session_, sql::definitions_objects);
     session_.run(std::string(file.sql));
     std::set<std::string> created;
-    for (const std::string& entry : set_of(session_.run(list_objects))) {
-      std::string object = entry.substr(0, entry.find('\n'));
+    for (const PlacedObject& object : session_.query<PlacedObject>(sql::definitions_objects)) {
       // Grants change functions, too.
-      if (!before.contains(entry) && creates(file.sql, object)) created.insert(std::move(object));
+      if (!before.contains(object) && creates(file.sql, object.name)) created.insert(object.name);
     }
     return created;
   }
@@ -139,7 +121,7 @@ class Application {
   void drop(const std::set<std::string>& objects, std::string_view reason) {
     std::vector<std::string> ours;
     std::vector<std::string> others;
-    for (std::string& object : session_.query<std::string>(kDependents, objects)) {
+    for (std::string& object : session_.query<std::string>(sql::definitions_dependents, objects)) {
       const bool is_ours = file_of_.contains(object) || lexicon_views_.contains(object);
       (is_ours ? ours : others).push_back(std::move(object));
     }
@@ -150,6 +132,7 @@ class Application {
           reason, fmt::join(others, ", ")));
     }
     for (const std::string& object : ours) {
+      // A name cannot be a parameter. The server quotes it where it must.
       session_.run("DROP " + object);
       names_.insert(lexicon_views_.contains(object) ? kLexiconViews : file_of_.at(object));
     }
@@ -165,8 +148,8 @@ class Application {
       if (was_applied && !created_.contains(object)) leftovers.insert(object);
     }
     if (!leftovers.empty()) drop(leftovers, "this version of skua");
-    for (const std::string& name : set_of(session_.run("SELECT name FROM skua.schema_files"))) {
-      if (!files.contains(name)) session_.execute(kForget, name);
+    for (const auto& name : session_.query<std::string>(sql::definitions_file_names)) {
+      if (!files.contains(name)) session_.execute(sql::definitions_forget, name);
     }
   }
 
@@ -185,14 +168,11 @@ class Application {
 }  // namespace
 
 std::vector<SchemaFile> changed_definitions(Session& session, std::span<const SchemaFile> known) {
-  const Rows rows =
-      session.run("WITH " + kObjects +
-                  "SELECT f.name, f.checksum, f.objects <@ ARRAY(SELECT o.name FROM objects AS o) "
-                  "FROM skua.schema_files AS f");
-  // Of each file that is complete: the checksum.
+  // The checksum of each file; empty: an object of the file is missing.
   std::map<std::string, std::string> applied;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    applied.emplace(rows.text(row, 0), rows.boolean(row, 2) ? rows.text(row, 1) : "");
+  for (const auto& [name, checksum, is_complete] :
+       session.query<AppliedFile>(sql::definitions_files)) {
+    applied.emplace(name, is_complete ? checksum : "");
   }
   std::vector<SchemaFile> changed;
   for (const SchemaFile& file : known) {

@@ -57,7 +57,7 @@ DELETE FROM skua.filter AS f USING {{given_entries}} WHERE f.kind = u.kind AND f
 
 -- name: filter_keep
 DELETE FROM skua.filter AS f
-WHERE NOT EXISTS (SELECT FROM {{given_entries}} WHERE f.kind = u.kind AND f.value = u.value);
+WHERE NOT EXISTS (SELECT 1 FROM {{given_entries}} WHERE f.kind = u.kind AND f.value = u.value);
 
 -- name: filter_refresh_lists
 SELECT skua.refresh_filter_lists();

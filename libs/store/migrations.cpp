@@ -4,11 +4,13 @@
 #include <chrono>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
 #include "base/log.hpp"
+#include "store/migrations.sql.hpp"
 #include "store/source_lock.hpp"
 
 namespace skua::store {
@@ -17,36 +19,26 @@ namespace {
 constexpr const char* kBaseline = "baseline";
 
 struct Applied {
+  std::int32_t version;
   std::string name;
   std::string checksum;
 };
 
 std::map<int, Applied> applied_migrations(Session& session) {
   std::map<int, Applied> applied;
-  if (session.run("SELECT to_regclass('skua.migrations')").is_null(0, 0)) return applied;
-  const Rows rows = session.run("SELECT version, name, checksum FROM skua.migrations");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    applied[rows.int4(i, 0)] = {std::string(rows.text(i, 1)), std::string(rows.text(i, 2))};
+  if (!session.query_one<bool>(sql::migrations_have_table)) return applied;
+  for (Applied& migration : session.query<Applied>(sql::migrations_read)) {
+    applied.emplace(migration.version, std::move(migration));
   }
   return applied;
 }
-
-const Statement kRecord{
-    "migrations_record",
-    "INSERT INTO skua.migrations (version, name, checksum) VALUES ($1::int4, $2, $3)"};
 
 /// If a query uses a table for longer than that, it should end first: later queries would wait
 /// behind us.
 constexpr std::chrono::minutes kTablePatience{1};
 
-void record(Session& session, int version, std::string_view name, const std::string& checksum) {
-  Params params;
-  params.int4(version).text(name).text(checksum);
-  session.execute(kRecord, params);
-}
-
 void record_baseline(Session& session, const Schema& schema) {
-  record(session, schema.baseline, kBaseline, schema.tables_checksum());
+  session.execute(sql::migrations_record, schema.baseline, kBaseline, schema.tables_checksum());
 }
 
 [[noreturn]] void throw_changed(const std::string& label, const Applied& found,
@@ -161,7 +153,8 @@ SchemaChanges migrate(Session& session, const Schema& schema) {
     if (migration.version == schema.baseline) {
       record_baseline(session, schema);
     } else {
-      record(session, migration.version, migration.name, migration.checksum());
+      session.execute(sql::migrations_record, migration.version, migration.name,
+                      migration.checksum());
     }
     logger("store")->debug("applied {}", migration.label());
   }

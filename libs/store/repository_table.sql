@@ -21,7 +21,7 @@ FROM unnest(
   LATERAL (
     SELECT
       u.born IS NOT NULL AND NOT EXISTS (
-        SELECT
+        SELECT 1
         FROM bsky.all_records AS old
         WHERE old.did = u.did AND old.rev < bsky.tid_text(u.born)
       ) AS is_whole

@@ -6,18 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "store/server_check.sql.hpp"
+
 namespace skua::store {
 namespace {
 
 constexpr std::int64_t kOldestVersion = 140000;
-
-std::int64_t setting(Session& session, const std::string& name) {
-  return session.run("SELECT current_setting('" + name + "')::int8").int8(0, 0);
-}
-
-bool is_on(Session& session, const std::string& name) {
-  return session.run("SHOW " + name).text(0, 0) != "off";
-}
 
 ServerProblem unsafe(std::string_view name) {
   return {&problem("unsafe-server"),
@@ -29,24 +23,21 @@ ServerProblem unsafe(std::string_view name) {
 
 constexpr int kPoolRounds = 5;
 
-int server_process(Session& session) {
-  return session.run("SELECT pg_backend_pid()").int4(0, 0);
+/// Does not prepare the statement: a pooler in transaction mode, which is not excluded yet, loses
+/// prepared statements.
+template <class Row>
+Row run_one(Session& session, const Statement& statement) {
+  return rows_of<Row>(session.run(statement.sql)).at(0);
+}
+
+std::int32_t server_process(Session& session) {
+  return run_one<std::int32_t>(session, sql::server_process);
 }
 
 }  // namespace
 
 ServerFacts read_server_facts(Session& session) {
-  ServerFacts facts;
-  facts.version = setting(session, "server_version_num");
-  facts.encoding = session.run("SHOW server_encoding").text(0, 0);
-  facts.is_standby = session.run("SELECT pg_is_in_recovery()").boolean(0, 0);
-  facts.max_connections = setting(session, "max_connections");
-  facts.reserved_connections = setting(session, "superuser_reserved_connections");
-  facts.max_prepared_transactions = setting(session, "max_prepared_transactions");
-  facts.max_locks_per_transaction = setting(session, "max_locks_per_transaction");
-  facts.fsync = is_on(session, "fsync");
-  facts.full_page_writes = is_on(session, "full_page_writes");
-  return facts;
+  return run_one<ServerFacts>(session, sql::server_facts);
 }
 
 std::vector<ServerProblem> server_problems(const ServerFacts& facts, const ServerNeeds& needs) {
@@ -98,11 +89,11 @@ std::vector<ServerProblem> server_problems(const ServerFacts& facts, const Serve
 std::optional<std::string> pooling_problem(Session& one, const std::string& url) {
   if (!one.is_pooled()) return std::nullopt;
   Session other(url, "skua check");
-  const int first = server_process(one);
+  const std::int32_t first = server_process(one);
   for (int round = 0; round < kPoolRounds; ++round) {
-    const int before = server_process(one);
+    const std::int32_t before = server_process(one);
     const Transaction transaction(other);
-    const int others = server_process(other);
+    const std::int32_t others = server_process(other);
     // In this order: if both sessions share one process, the query would wait for the transaction.
     if (before == others || before != first || server_process(one) != first) {
       return "a pooler in transaction mode is between skua and PostgreSQL (PgBouncer's pool_mode = "

@@ -14,6 +14,7 @@
 #include "store/impl/connection.hpp"
 #include "store/impl/rows_impl.hpp"
 #include "store/outage.hpp"
+#include "store/session.sql.hpp"
 #include "store/session_setup.hpp"
 
 namespace skua::store {
@@ -30,6 +31,12 @@ constexpr const char* kDefaults[][2] = {
 /// grow a thousandfold before the server's statistics show it, so statements are planned again
 /// regularly.
 constexpr std::uint64_t kTransactionsAPlan = 200;
+
+/// The two halves of the secret.
+struct LockSecret {
+  std::int64_t first;
+  std::int64_t second;
+};
 
 std::string with_defaults(const std::string& url) {
   std::string result = url;
@@ -145,8 +152,7 @@ bool Session::is_pooled() const {
 
 void Session::note_wal_position() {
   if (!knows_wal_) return;
-  const Rows rows = run("SELECT (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::int8");
-  database_watch().note_flushed(url_, rows.int8(0, 0));
+  database_watch().note_flushed(url_, query_one<std::int64_t>(sql::session_wal_flushed));
 }
 
 void Session::begin() {
@@ -221,12 +227,9 @@ void Session::limit_lock_waits(std::chrono::milliseconds patience) {
 
 const SipKey& Session::lock_secret() {
   if (!impl_->lock_secret) {
-    // The two halves of the secret, as numbers.
-    const Rows rows =
-        run("SELECT ('x' || encode(substr(secret, 1, 8), 'hex'))::bit(64)::int8, "
-            "('x' || encode(substr(secret, 9, 8), 'hex'))::bit(64)::int8 FROM skua.lock_secret");
-    impl_->lock_secret = SipKey{static_cast<std::uint64_t>(rows.int8(0, 0)),
-                                static_cast<std::uint64_t>(rows.int8(0, 1))};
+    const auto [first, second] = query_one<LockSecret>(sql::session_lock_secret);
+    impl_->lock_secret =
+        SipKey{static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(second)};
   }
   return *impl_->lock_secret;
 }

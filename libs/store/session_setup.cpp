@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "store/session_setup.sql.hpp"
 #include "store/sqlstate.hpp"
 
 namespace skua::store {
@@ -13,11 +15,6 @@ namespace {
 /// The longest time between two statements of a transaction: a process that hangs must not keep
 /// accounts locked.
 constexpr const char* kIdleInTransaction = "1min";
-
-/// The position in the WAL, in bytes from its beginning.
-std::string wal_bytes(const std::string& function) {
-  return "CASE WHEN NOT pg_is_in_recovery() THEN (" + function + " - '0/0'::pg_lsn)::int8 END";
-}
 
 struct Setting {
   const char* name;
@@ -105,67 +102,58 @@ std::string settings(const std::string& application_name) {
   return sql;
 }
 
-/// Which values a role may read.
-enum class Question : std::uint8_t { All, WithoutSystem, WithoutWal };
+/// A row of the statements in session_setup.sql. A role may not read all of the values.
+struct ServerIdentity {
+  std::int32_t server_pid;
+  bool in_recovery;
+  std::string oid;
+  bool has_token;
+  std::optional<std::string> timeline;
+  std::optional<std::int64_t> wal_end;
+  std::optional<std::int64_t> wal_flushed;
+  std::optional<std::string> system;
+};
 
-std::string identity(Question question) {
-  std::string sql =
-      "SELECT pg_backend_pid(), pg_is_in_recovery(), "
-      "(SELECT oid FROM pg_database WHERE datname = current_database()), "
-      "EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace "
-      "WHERE n.nspname = 'skua' AND c.relname = 'database_token'), ";
-  if (question == Question::WithoutWal) return sql + "NULL, NULL, NULL, NULL";
-  sql +=
-      "CASE WHEN NOT pg_is_in_recovery() THEN "
-      "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END, " +
-      wal_bytes("pg_current_wal_insert_lsn()") + ", " + wal_bytes("pg_current_wal_flush_lsn()");
-  return sql + (question == Question::All
-                    ? ", (SELECT system_identifier::text FROM pg_control_system())"
-                    : ", NULL");
-}
+// These statements are not prepared: a pooler in transaction mode, which is not excluded yet, loses
+// prepared statements.
 
 /// Takes one round trip if the role may read all values.
 Rows ask(Session& session, const std::string& application_name) {
   const std::string before = settings(application_name);
-  for (const Question question : {Question::All, Question::WithoutSystem}) {
+  for (const Statement* identity : {&sql::session_identity, &sql::session_identity_of_role}) {
     try {
-      return session.run(before + identity(question));
+      return session.run(before + identity->sql);
     } catch (const DefectError& error) {
       if (error.sqlstate() != kInsufficientPrivilege) throw;
     }
   }
-  return session.run(before + identity(Question::WithoutWal));
+  return session.run(before + sql::session_identity_without_wal.sql);
 }
 
 std::optional<std::string> read_token(Session& session) {
   try {
-    const Rows rows = session.run("SELECT token FROM skua.database_token");
-    return rows.empty() ? std::nullopt : rows.text_or_null(0, 0);
+    const auto tokens = rows_of<std::string>(session.run(sql::session_token.sql));
+    return tokens.empty() ? std::nullopt : std::optional(tokens.front());
   } catch (const DefectError&) {
     // A role that may not read these values.
     return std::nullopt;
   }
 }
 
-std::optional<std::int64_t> int8_or_null(const Rows& rows, std::size_t column) {
-  if (rows.is_null(0, column)) return std::nullopt;
-  return rows.int8(0, column);
-}
-
 }  // namespace
 
 SessionFacts set_up_session(Session& session, const std::string& application_name) {
-  const Rows rows = ask(session, application_name);
+  auto identity = rows_of<ServerIdentity>(ask(session, application_name)).at(0);
   SessionFacts facts;
-  facts.server_pid = rows.int4(0, 0);
+  facts.server_pid = identity.server_pid;
   DatabaseIdentity& database = facts.database;
-  database.in_recovery = rows.boolean(0, 1);
-  database.oid = rows.text(0, 2);
-  database.timeline = rows.text_or_null(0, 4);
-  database.wal_end = int8_or_null(rows, 5);
-  database.wal_flushed = int8_or_null(rows, 6);
-  database.system = rows.text_or_null(0, 7);
-  if (rows.boolean(0, 3)) database.token = read_token(session);
+  database.in_recovery = identity.in_recovery;
+  database.oid = std::move(identity.oid);
+  database.timeline = std::move(identity.timeline);
+  database.wal_end = identity.wal_end;
+  database.wal_flushed = identity.wal_flushed;
+  database.system = std::move(identity.system);
+  if (identity.has_token) database.token = read_token(session);
   return facts;
 }
 

@@ -26,16 +26,8 @@
 namespace skua::backfill {
 namespace {
 
-using store::Params;
-using store::Rows;
 using store::Session;
-using store::Statement;
 using store::Transaction;
-
-/// All tables of bsky except those for names, which are queried for every row.
-const std::string kRecordTables =
-    "FROM pg_class AS t WHERE t.relnamespace = 'bsky'::regnamespace AND t.relkind = 'r' "
-    "AND t.relname NOT IN ('actors', 'collections', 'rkeys')";
 
 constexpr std::chrono::milliseconds kCancelEvery{200};
 /// The pause while other processes build, or while the server is unreachable.
@@ -43,19 +35,17 @@ constexpr std::chrono::milliseconds kBuildPause{1'000};
 
 const std::string kName = "skua indexes";
 
-// An index of a constraint cannot be dropped separately, and a unique index guarantees uniqueness.
-const Statement kRecord{"bootstrap_record",
-                        "INSERT INTO skua.dropped_indexes (name, relation, definition) "
-                        "SELECT i.indexrelid::regclass::text, i.indrelid::regclass::text, "
-                        "pg_get_indexdef(i.indexrelid) FROM pg_index AS i WHERE NOT i.indisunique "
-                        "AND i.indrelid IN (SELECT t.oid " +
-                            kRecordTables + ") RETURNING name"};
+/// An index that is to be built.
+struct DroppedIndex {
+  std::string name;
+  std::string definition;
+};
+
+// The names of tables and indexes cannot be parameters: statements with such a name are composed.
 
 void refuse_filled_tables(Session& session) {
-  const Rows tables = session.run("SELECT t.oid::regclass " + kRecordTables + " ORDER BY 1");
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const std::string table(tables.text(i, 0));
-    if (session.run("SELECT EXISTS (SELECT FROM " + table + ")").boolean(0, 0)) {
+  for (const auto& table : session.query<std::string>(sql::bootstrap_tables)) {
+    if (store::rows_of<bool>(session.run("SELECT EXISTS (SELECT 1 FROM " + table + ")")).at(0)) {
       throw BootstrapRefused(fmt::format(
           "a bootstrap fills an empty database, and {} has rows: leave --bootstrap out", table));
     }
@@ -66,24 +56,22 @@ void refuse_filled_tables(Session& session) {
 /// One transaction includes the row that requests it, so that neither can exist without the other.
 std::optional<std::string> build_next(Session& session) {
   Transaction transaction(session);
-  const Rows next = session.execute(sql::bootstrap_next, {});
-  if (next.empty()) return std::nullopt;
-  const std::string name(next.text(0, 0));
-  Params params;
-  params.text(name);
+  const auto next = session.query_first<DroppedIndex>(sql::bootstrap_next);
+  if (!next) return std::nullopt;
+  const auto& [name, definition] = *next;
   // An administrator may have built it, or may have cancelled CREATE INDEX CONCURRENTLY.
-  const Rows found = session.execute(sql::bootstrap_found, params);
-  const bool is_there = !found.empty() && found.boolean(0, 0);
-  if (!found.empty() && !is_there) session.run("DROP INDEX " + name);
-  if (!is_there) session.run(std::string(next.text(0, 1)));
+  const auto is_valid = session.query_first<bool>(sql::bootstrap_found, name);
+  const bool is_there = is_valid.value_or(false);
+  if (is_valid && !is_there) session.run("DROP INDEX " + name);
+  if (!is_there) session.run(definition);
   // The last index ends the bootstrap. Of several transactions one finds none missing.
   store::lock_change_log_mode(session);
-  session.execute(sql::bootstrap_forget, params);
+  session.execute(sql::bootstrap_forget, name);
   store::end_bootstrap_in_log(session);
   crash_point("before_index_commit");
   transaction.commit();
   crash_point("after_index_commit");
-  return name;
+  return next->name;
 }
 
 /// Makes the server check that its client still exists. Otherwise it would continue for hours to
@@ -211,11 +199,7 @@ class Builders {
       Session session(url_, store::process_name(kName));
       // While the lock is held no session ends, so no other process can have its number.
       const std::scoped_lock lock(mutex_);
-      for (const int backend : backends_) {
-        Params params;
-        params.int4(backend);
-        session.execute(sql::bootstrap_cancel, params);
-      }
+      for (const int backend : backends_) session.execute(sql::bootstrap_cancel, backend);
     } catch (const store::SqlError& error) {
       logger("backfill")->debug("builds cannot be cancelled: {}", error.what());
     }
@@ -241,7 +225,7 @@ bool bootstrap_is_open(Session& session) {
 }
 
 std::size_t missing_indexes(Session& session) {
-  return static_cast<std::size_t>(session.execute(sql::bootstrap_missing, {}).int8(0, 0));
+  return static_cast<std::size_t>(session.query_one<std::int64_t>(sql::bootstrap_missing));
 }
 
 std::size_t begin_bootstrap(Session& session) {
@@ -255,10 +239,8 @@ std::size_t begin_bootstrap(Session& session) {
   if (bootstrap_is_open(session)) return 0;
   refuse_filled_tables(session);
   session.run("SET LOCAL lock_timeout = '10s'");
-  const Rows names = session.execute(kRecord, {});
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    session.run("DROP INDEX " + std::string(names.text(i, 0)));
-  }
+  const auto names = session.query<std::string>(sql::bootstrap_record);
+  for (const std::string& name : names) session.run("DROP INDEX " + name);
   // After the locks of the tables, which a writer takes before this one too.
   store::lock_change_log_mode(session);
   crash_point("before_drop_commit");

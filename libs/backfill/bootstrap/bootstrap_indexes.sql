@@ -1,8 +1,31 @@
+-- fragment: bootstrap_record_tables
+-- All tables of bsky except those with names, which are read for every row.
+FROM pg_class AS t
+  WHERE t.relnamespace = 'bsky'::regnamespace
+    AND t.relkind = 'r'
+    AND t.relname NOT IN ('actors', 'collections', 'rkeys')
+
+-- name: bootstrap_tables
+SELECT t.oid::regclass
+{{bootstrap_record_tables}}
+ORDER BY 1;
+
+-- name: bootstrap_record
+-- An index of a constraint cannot be dropped separately, and a unique index guarantees uniqueness.
+INSERT INTO skua.dropped_indexes (name, relation, definition)
+SELECT i.indexrelid::regclass::text, i.indrelid::regclass::text, pg_get_indexdef(i.indexrelid)
+FROM pg_index AS i
+WHERE NOT i.indisunique AND i.indrelid IN (
+  SELECT t.oid
+  {{bootstrap_record_tables}}
+)
+RETURNING name;
+
 -- name: bootstrap_missing
 SELECT count(*) FROM skua.dropped_indexes;
 
 -- name: bootstrap_cancel
-SELECT pg_cancel_backend($1);
+SELECT pg_cancel_backend($1::int4);
 
 -- name: bootstrap_next
 SELECT name, definition
@@ -12,7 +35,7 @@ LIMIT 1
 FOR UPDATE SKIP LOCKED;
 
 -- name: bootstrap_found
-SELECT i.indisvalid FROM pg_index AS i WHERE i.indexrelid = to_regclass($1);
+SELECT i.indisvalid FROM pg_index AS i WHERE i.indexrelid = to_regclass($1::text);
 
 -- name: bootstrap_forget
-DELETE FROM skua.dropped_indexes WHERE name = $1;
+DELETE FROM skua.dropped_indexes WHERE name = $1::text;

@@ -11,7 +11,7 @@ WHERE host = $1
   AND what = 'audit:hosts'
   AND state IN ('listed', 'failed')
   AND begun_at <= $2::timestamptz - make_interval(secs => $3::int8)
-  AND ($4::boolean OR NOT EXISTS (SELECT FROM skua.filter_state WHERE cardinality(dids) > 0));
+  AND ($4::boolean OR NOT EXISTS (SELECT 1 FROM skua.filter_state WHERE cardinality(dids) > 0));
 
 -- name: audit_behind
 -- $3: the host, $4: sources, $5: now. A TID is the time in microseconds followed by ten more bits.
@@ -34,12 +34,12 @@ behind AS MATERIALIZED (
     AND (
       r.state = 'complete' AND r.active AND r.rev < u.listed AND u.listed < (SELECT rev FROM settled)
       OR EXISTS (
-        SELECT
+        SELECT 1
         FROM bsky.actors AS a
         WHERE a.did = r.did AND NOT a.active AND a.status_time < $5::timestamptz - interval '10 minutes'
       ))
-    AND NOT EXISTS (SELECT FROM skua.filter_state AS f WHERE cardinality(f.dids) > 0 AND r.did <> ALL(f.dids))
-    AND NOT EXISTS (SELECT FROM skua.excluded_accounts AS e WHERE e.did = r.did)
+    AND NOT EXISTS (SELECT 1 FROM skua.filter_state AS f WHERE cardinality(f.dids) > 0 AND r.did <> ALL(f.dids))
+    AND NOT EXISTS (SELECT 1 FROM skua.excluded_accounts AS e WHERE e.did = r.did)
   ORDER BY r.did
   FOR UPDATE OF r
 )

@@ -51,7 +51,7 @@ SET lease_owner = NULL, next_attempt = $1::timestamptz
 WHERE state = 'listing'
   AND lease_owner IS NOT NULL
   AND NOT EXISTS (
-    SELECT
+    SELECT 1
     FROM pg_stat_activity AS s
     WHERE s.datname = current_database() AND s.application_name = lease_owner
   );

@@ -36,13 +36,13 @@ SELECT least(
 );
 
 -- name: backfill_jobs_remain
-SELECT EXISTS (SELECT FROM skua.backfill_jobs WHERE {{queued_at_host}})
-  OR EXISTS (SELECT FROM skua.backfill_jobs WHERE {{queued_without_host}})
-  OR EXISTS (SELECT FROM skua.backfill_jobs WHERE {{queued_with_file}})
-  OR EXISTS (SELECT FROM skua.backfill_jobs WHERE state = 'running');
+SELECT EXISTS (SELECT 1 FROM skua.backfill_jobs WHERE {{queued_at_host}})
+  OR EXISTS (SELECT 1 FROM skua.backfill_jobs WHERE {{queued_without_host}})
+  OR EXISTS (SELECT 1 FROM skua.backfill_jobs WHERE {{queued_with_file}})
+  OR EXISTS (SELECT 1 FROM skua.backfill_jobs WHERE state = 'running');
 
 -- name: backfill_jobs_remain_of
-SELECT EXISTS (SELECT FROM skua.backfill_jobs WHERE did = ANY($1::text[]) AND state IN ('queued', 'running'));
+SELECT EXISTS (SELECT 1 FROM skua.backfill_jobs WHERE did = ANY($1::text[]) AND state IN ('queued', 'running'));
 
 -- name: backfill_jobs_running
 SELECT j.did

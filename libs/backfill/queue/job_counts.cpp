@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "backfill/queue/due_jobs.hpp"
 #include "backfill/queue/job_counts.sql.hpp"
 
@@ -20,6 +18,7 @@ std::int64_t projected(std::int64_t counted, double percent) {
   return std::llround(static_cast<double>(counted) * 100.0 / percent);
 }
 
+/// A row of backfill_jobs_sample.
 struct SampledJobs {
   std::string state;
   std::optional<std::string> host;
@@ -41,11 +40,7 @@ struct RecentError {
 };
 
 void count_sampled(Session& session, JobCounts& counts, std::size_t hosts, double percent) {
-  // One pass: each (state, host) of the sample. The percentage cannot be a parameter.
-  const auto sample = store::rows_of<SampledJobs>(session.run(
-      fmt::format("SELECT state, host, count(*) FROM skua.backfill_jobs TABLESAMPLE SYSTEM ({}) "
-                  "GROUP BY state, host",
-                  percent)));
+  const auto sample = session.query<SampledJobs>(sql::backfill_jobs_sample, percent);
   std::map<std::string, HostCounts, std::less<>> by_host;
   for (const SampledJobs& sampled : sample) {
     const JobState state = job_state(sampled.state).value();

@@ -1,9 +1,13 @@
+-- name: backfill_jobs_sample
+-- $1: the percentage of the table's blocks. One pass counts both the states and the hosts.
+SELECT state, host, count(*) FROM skua.backfill_jobs TABLESAMPLE SYSTEM ($1::float8) GROUP BY state, host;
+
 -- name: backfill_jobs_few
 SELECT s.state,
   (
     SELECT count(*)
     FROM (
-      SELECT
+      SELECT 1
       FROM skua.backfill_jobs AS j
       WHERE j.state = s.state AND j.error IS NOT NULL
       LIMIT $1::int8
@@ -12,7 +16,7 @@ SELECT s.state,
 FROM (VALUES ('unavailable'), ('failed')) AS s(state)
 UNION ALL
 SELECT 'running',
-  (SELECT count(*) FROM (SELECT FROM skua.backfill_jobs WHERE state = 'running' LIMIT $1::int8) AS few);
+  (SELECT count(*) FROM (SELECT 1 FROM skua.backfill_jobs WHERE state = 'running' LIMIT $1::int8) AS few);
 
 -- name: backfill_jobs_errors
 SELECT s.state, last.error, count(*), max(last.finished_at)

@@ -119,7 +119,7 @@ WITH lost AS MATERIALIZED (
     SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 AS times
     FROM skua.backfill_jobs
     WHERE state = 'running' AND NOT EXISTS (
-      SELECT FROM pg_stat_activity AS s
+      SELECT 1 FROM pg_stat_activity AS s
       WHERE s.datname = current_database() AND s.application_name = lease_owner
     )
     ORDER BY did

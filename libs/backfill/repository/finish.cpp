@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -23,7 +24,7 @@
 namespace skua::backfill {
 namespace {
 
-using store::Array;
+using store::column;
 using writer::StoredRow;
 using writer::TableWriter;
 using Repositories = std::vector<const WrittenRepository*>;
@@ -33,6 +34,12 @@ constexpr std::size_t kPage = 5'000;
 /// A resync of a large repository is due if it is not finished this long after its floor was
 /// raised.
 constexpr std::chrono::minutes kPatience{30};
+
+/// A row of finish_floors.
+struct AccountFloor {
+  AccountNumber actor_id;
+  std::int64_t floor_rev;
+};
 
 std::int64_t int8_of(atproto::Tid rev) {
   return static_cast<std::int64_t>(rev.value);
@@ -49,13 +56,11 @@ void lock_accounts(store::Session& session, const Repositories& repositories) {
 
 /// Moves repositories whose floor is above their CAR to `stale`.
 void drop_stale(store::Session& session, Repositories& repositories, Finished& finished) {
-  Array ids(Array::Type::int8);
-  for (const WrittenRepository* repository : repositories) ids.int8(repository->actor_id);
-  store::Params params;
-  params.array(ids);
-  const store::Rows rows = session.execute(sql::finish_floors, params);
   boost::unordered_flat_map<AccountNumber, std::int64_t> floors;
-  for (std::size_t i = 0; i < rows.size(); ++i) floors.emplace(rows.int8(i, 0), rows.int8(i, 1));
+  for (const auto& [actor_id, floor_rev] : session.query<AccountFloor>(
+           sql::finish_floors, column(repositories, &WrittenRepository::actor_id))) {
+    floors.emplace(actor_id, floor_rev);
+  }
   std::erase_if(repositories, [&](const WrittenRepository* repository) {
     const auto floor = floors.find(repository->actor_id);
     if (floor == floors.end() || floor->second <= int8_of(repository->rev)) return false;
@@ -65,15 +70,8 @@ void drop_stale(store::Session& session, Repositories& repositories, Finished& f
 }
 
 void raise_floors(store::Session& session, const Repositories& repositories) {
-  Array ids(Array::Type::int8);
-  Array revs(Array::Type::int8);
-  for (const WrittenRepository* repository : repositories) {
-    ids.int8(repository->actor_id);
-    revs.int8(int8_of(repository->rev));
-  }
-  store::Params params;
-  params.array(ids).array(revs);
-  session.execute(sql::finish_raise, params);
+  session.execute(sql::finish_raise, column(repositories, &WrittenRepository::actor_id),
+                  column(repositories, &WrittenRepository::rev));
 }
 
 /// Ends the jobs. Repositories whose job has another owner or was cancelled are removed from
@@ -93,18 +91,16 @@ void end_jobs(store::Session& session, Repositories& repositories, const std::st
 /// Updates hosting statuses: a host that was asked provides repositories of active accounts only.
 void write_statuses(store::Session& session, const Repositories& repositories, Timestamp now,
                     writer::Effects& effects) {
-  Array ids(Array::Type::int8);
-  Array times(Array::Type::timestamptz);
-  for (const WrittenRepository* repository : repositories) {
-    if (repository->requested_at == Timestamp{}) continue;
-    ids.int8(repository->actor_id);
-    times.timestamp(repository->requested_at - kClockDifference);
-  }
-  store::Params active;
-  active.array(ids).array(times);
-  const store::Rows changed = session.execute(sql::finish_active, active);
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    effects.account_changed(changed.int8(i, 0), false);
+  Repositories requested;
+  std::ranges::copy_if(repositories, std::back_inserter(requested), [](const auto* repository) {
+    return repository->requested_at != Timestamp{};
+  });
+  const store::Array ids = column(requested, &WrittenRepository::actor_id);
+  const store::Array times = column(requested, [](const WrittenRepository* repository) {
+    return repository->requested_at - kClockDifference;
+  });
+  for (const auto actor_id : session.query<AccountNumber>(sql::finish_active, ids, times)) {
+    effects.account_changed(actor_id, false);
   }
   std::vector<std::string> dids = session.query<std::string>(sql::finish_deleted, ids);
   std::sort(dids.begin(), dids.end());

@@ -1,12 +1,11 @@
 #include "backfill/repository/resync_rows.hpp"
 
-#include <utility>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "backfill/repository/resync_rows.sql.hpp"
 #include "base/account_number.hpp"
-#include "records/record.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/server_clock.hpp"
 #include "store/sqlstate.hpp"
@@ -15,81 +14,100 @@
 namespace skua::backfill {
 namespace {
 
-using store::Array;
-using store::Params;
-using store::Rows;
 using store::Session;
 using store::Statement;
 
 /// Rows of a step: some tens of milliseconds, for which the account's live events wait.
 constexpr int kRows = 5'000;
 
-/// A table whose rows are records.
+/// A row of resync_tables: a table whose rows are records.
 struct RecordTable {
   std::string name;
   /// An SQL expression for the collection of a row.
   std::string collection;
 };
 
-std::vector<RecordTable> record_tables(Session& session) {
-  const Rows rows = session.execute(sql::resync_tables, {});
-  std::vector<RecordTable> tables;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    tables.push_back({std::string(rows.text(i, 0)), rows.boolean(i, 1) ? "t.collection_id" : "0"});
-  }
-  return tables;
-}
+/// A row of resync_actor.
+struct ResyncActor {
+  AccountNumber id;
+  std::int64_t floor_rev;
+  /// Nothing: the account has no row in skua.repositories.
+  std::optional<std::int64_t> rev;
+};
+
+// Statements that name all tables of records, or one of them, are composed here: the name of a
+// table cannot be a parameter. All others are in resync_rows.sql.
 
 /// $1: accounts, by number. Names what identifies a record across all tables.
-Statement rows_statement(const std::vector<RecordTable>& tables) {
+std::string select_rows(Session& session) {
   std::string sql;
-  for (const RecordTable& table : tables) {
-    if (!sql.empty()) sql += " UNION ALL ";
-    sql += fmt::format(
-        "SELECT t.actor_id, t.tableoid AS place, {}::int4 AS collection_id, t.rkey, t.cid FROM {} "
-        "AS t WHERE t.actor_id = ANY ($1::int8[]) AND t.cid IS NOT NULL",
-        table.collection, table.name);
+  for (const RecordTable& table : session.query<RecordTable>(sql::resync_tables)) {
+    if (!sql.empty()) sql += "UNION ALL";
+    sql += fmt::format(R"sql(
+SELECT t.actor_id, t.tableoid AS place, {}::int4 AS collection_id, t.rkey, t.cid
+FROM {} AS t
+WHERE t.actor_id = ANY($1::int8[]) AND t.cid IS NOT NULL
+)sql",
+                       table.collection, table.name);
   }
-  return {"resync_rows", std::move(sql)};
+  return sql;
 }
 
-Params actors_of(Session& session, std::span<const std::string> dids) {
-  Array names(Array::Type::text);
-  for (const std::string& did : dids) names.text(did);
-  Params asked;
-  asked.array(names);
-  const Rows rows = session.execute(sql::resync_actors, asked);
-  Array ids(Array::Type::int8);
-  for (std::size_t i = 0; i < rows.size(); ++i) ids.int8(rows.int8(i, 0));
-  Params params;
-  params.array(ids);
-  return params;
+Statement remember(Session& session) {
+  return {"resync_remember", "INSERT INTO rows_before" + select_rows(session)};
 }
 
-std::int64_t newest_row(Session& session, const std::vector<RecordTable>& tables,
-                        AccountNumber actor_id) {
+Statement compare(Session& session) {
+  return {"resync_changed", fmt::format(R"sql(
+WITH present AS ({}),
+changed AS (
+  SELECT coalesce(p.actor_id, b.actor_id) AS actor_id, count(p.cid) AS stored,
+    count(*) FILTER (WHERE b.cid IS NULL) AS added, count(*) FILTER (WHERE p.cid IS NULL) AS removed,
+    count(*) FILTER (WHERE p.cid <> b.cid) AS replaced
+  FROM present AS p
+  FULL JOIN pg_temp.rows_before AS b USING (actor_id, place, collection_id, rkey)
+  GROUP BY 1
+)
+SELECT a.did, c.stored, c.added, c.removed, c.replaced
+FROM changed AS c
+JOIN bsky.actors AS a ON a.id = c.actor_id
+ORDER BY a.did COLLATE "C"
+)sql",
+                                        select_rows(session))};
+}
+
+/// $1: an account, by number.
+Statement newest_row(const std::vector<RecordTable>& tables) {
   std::string newest;
   for (const RecordTable& table : tables) {
     if (!newest.empty()) newest += ", ";
     newest +=
         fmt::format("(SELECT max(t.rev) FROM {} AS t WHERE t.actor_id = $1::int8)", table.name);
   }
-  Params params;
-  params.int8(actor_id);
-  return session
-      .execute({"resync_newest_row", fmt::format("SELECT coalesce(greatest({}), 0)", newest)},
-               params)
-      .int8(0, 0);
+  return {"resync_newest_row", fmt::format("SELECT coalesce(greatest({}), 0)", newest)};
+}
+
+/// Lowers up to kRows rows of the account $1 that have one of the revisions $2.
+Statement lower(const RecordTable& table) {
+  return {"resync_lower_" + table.name, fmt::format(R"sql(
+UPDATE {0}
+SET rev = rev - 1
+WHERE actor_id = $1::int8 AND rev = ANY($2::int8[]) AND rev > 0
+  AND ctid = ANY(
+    ARRAY(SELECT ctid FROM {0} WHERE actor_id = $1::int8 AND rev = ANY($2::int8[]) AND rev > 0 LIMIT {1})
+  )
+)sql",
+                                                    table.name, kRows)};
 }
 
 /// Changes some rows of an account; returns how many.
-std::size_t lower_some(Session& session, const Statement& statement, const Params& params,
-                       const std::string& did) {
+std::size_t lower_some(Session& session, const Statement& statement, const ResyncActor& actor,
+                       const std::vector<std::int64_t>& revs, const std::string& did) {
   for (;;) {
     try {
       store::Transaction transaction(session);
       store::lock_xact(session, writer::locks_of_account(session, did));
-      const std::size_t rows = session.execute(statement, params).affected();
+      const std::size_t rows = session.execute(statement, actor.id, revs).affected();
       transaction.commit();
       return rows;
     } catch (const store::ServerError& error) {
@@ -102,29 +120,19 @@ std::size_t lower_some(Session& session, const Statement& statement, const Param
 }  // namespace
 
 std::size_t lower_newest_revs(Session& session, const std::string& did) {
-  Params who;
-  who.text(did);
-  const Rows actor = session.execute(sql::resync_actor, who);
-  if (actor.empty()) return 0;
-  const std::vector<RecordTable> tables = record_tables(session);
-  Array revs(Array::Type::int8);
-  revs.int8(newest_row(session, tables, actor.int8(0, 0)));
+  const auto actor = session.query_first<ResyncActor>(sql::resync_actor, did);
+  if (!actor) return 0;
+  const auto tables = session.query<RecordTable>(sql::resync_tables);
   // If rows have a newer revision than the account, rows of the account's own revision are lowered
   // too.
-  for (const std::size_t column : {1U, 2U}) {
-    if (!actor.is_null(0, column)) revs.int8(actor.int8(0, column));
-  }
-  Params params;
-  params.int8(actor.int8(0, 0)).array(revs);
+  std::vector<std::int64_t> revs{session.query_one<std::int64_t>(newest_row(tables), actor->id),
+                                 actor->floor_rev};
+  if (actor->rev) revs.push_back(*actor->rev);
   std::size_t changed = 0;
   for (const RecordTable& table : tables) {
-    const std::string newest = "actor_id = $1::int8 AND rev = ANY ($2::int8[]) AND rev > 0";
-    const Statement statement{"resync_lower_" + table.name,
-                              fmt::format("UPDATE {0} SET rev = rev - 1 WHERE {1} AND ctid = ANY "
-                                          "(ARRAY(SELECT ctid FROM {0} WHERE {1} LIMIT {2}))",
-                                          table.name, newest, kRows)};
+    const Statement statement = lower(table);
     for (;;) {
-      const std::size_t rows = lower_some(session, statement, params, did);
+      const std::size_t rows = lower_some(session, statement, *actor, revs, did);
       changed += rows;
       if (rows < std::size_t{kRows}) break;
     }
@@ -133,13 +141,11 @@ std::size_t lower_newest_revs(Session& session, const std::string& did) {
 }
 
 void remember_rows(Session& session, std::span<const std::string> dids) {
-  const Params actors = actors_of(session, dids);
-  session.run(
-      "CREATE TEMP TABLE IF NOT EXISTS rows_before (actor_id int8, place oid, collection_id int4, "
-      "rkey int8, cid bytea); TRUNCATE rows_before");
-  Statement rows = rows_statement(record_tables(session));
-  session.execute({"resync_remember", "INSERT INTO rows_before " + rows.sql}, actors);
-  session.run("ANALYZE rows_before");
+  const auto actors = session.query<AccountNumber>(sql::resync_actors, dids);
+  session.execute(sql::resync_create_before);
+  session.execute(sql::resync_empty_before);
+  session.execute(remember(session), actors);
+  session.execute(sql::resync_analyze_before);
 }
 
 void request_resync(Session& session, std::span<const NewJob> jobs) {
@@ -148,25 +154,8 @@ void request_resync(Session& session, std::span<const NewJob> jobs) {
 }
 
 std::vector<RowsChanged> rows_changed(Session& session, std::span<const std::string> dids) {
-  const Params actors = actors_of(session, dids);
-  const Rows rows = session.execute(
-      {"resync_changed",
-       "WITH changed AS (SELECT coalesce(now.actor_id, b.actor_id) AS actor_id, "
-       "count(now.cid) AS stored, count(*) FILTER (WHERE b.cid IS NULL) AS added, "
-       "count(*) FILTER (WHERE now.cid IS NULL) AS removed, "
-       "count(*) FILTER (WHERE now.cid <> b.cid) AS replaced FROM (" +
-           rows_statement(record_tables(session)).sql +
-           ") AS now FULL JOIN pg_temp.rows_before AS b "
-           "USING (actor_id, place, collection_id, rkey) GROUP BY 1) "
-           "SELECT a.did, c.stored, c.added, c.removed, c.replaced FROM changed AS c "
-           "JOIN bsky.actors AS a ON a.id = c.actor_id ORDER BY a.did COLLATE \"C\""},
-      actors);
-  std::vector<RowsChanged> changed;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    changed.push_back({std::string(rows.text(i, 0)), rows.int8(i, 1), rows.int8(i, 2),
-                       rows.int8(i, 3), rows.int8(i, 4)});
-  }
-  return changed;
+  const auto actors = session.query<AccountNumber>(sql::resync_actors, dids);
+  return session.query<RowsChanged>(compare(session), actors);
 }
 
 }  // namespace skua::backfill

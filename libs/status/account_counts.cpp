@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/account_number.hpp"
 #include "records/record.hpp"
 #include "status/account_counts.sql.hpp"
@@ -18,11 +16,28 @@
 namespace skua::status {
 namespace {
 
-using store::Params;
-using store::Rows;
 using store::Session;
 
 constexpr std::int64_t kCountedOneByOne = 100'000;
+
+struct RepositoryState {
+  std::string state;
+  std::int64_t repositories;
+};
+
+/// Desynchronized repositories, and those of them whose last resync failed.
+struct WaitingRepositories {
+  std::int64_t count;
+  std::int64_t failed;
+};
+
+struct SampledAccount {
+  AccountNumber id;
+  bool is_known;
+  bool is_active;
+  std::string status;
+  bool has_chain;
+};
 
 std::int64_t projected(std::size_t counted, double share) {
   return std::llround(static_cast<double>(counted) / share);
@@ -48,47 +63,40 @@ std::set<AccountNumber> with_records(Session& session, const std::vector<Account
 
 RepositoryCounts repository_counts(Session& session, std::int64_t sampled_blocks) {
   RepositoryCounts counts;
-  const std::int64_t blocks = session.execute(sql::repository_counts_blocks, {}).int8(0, 0);
+  const auto blocks = session.query_one<std::int64_t>(sql::repository_counts_blocks);
   counts.exact = blocks <= sampled_blocks;
   const double share =
       counts.exact ? 1.0 : static_cast<double>(sampled_blocks) / static_cast<double>(blocks);
-  const Rows sampled = session.run(
-      fmt::format("SELECT state, count(*) FROM skua.repositories TABLESAMPLE SYSTEM ({}) "
-                  "GROUP BY state",
-                  share * 100));
-  for (std::size_t i = 0; i < sampled.size(); ++i) {
-    counts.by_state[std::string(sampled.text(i, 0))] =
-        projected(static_cast<std::size_t>(sampled.int8(i, 1)), share);
+  for (const auto& [state, sampled] :
+       session.query<RepositoryState>(sql::repository_counts_sample, share * 100)) {
+    counts.by_state[state] = projected(static_cast<std::size_t>(sampled), share);
   }
-  Params limit;
-  limit.int8(kCountedOneByOne);
-  const Rows waiting = session.execute(sql::repository_counts_waiting, limit);
-  if (const std::int64_t count = waiting.int8(0, 0); count == 0) {
+  const auto waiting =
+      session.query_one<WaitingRepositories>(sql::repository_counts_waiting, kCountedOneByOne);
+  if (waiting.count == 0) {
     counts.by_state.erase("desynchronized");
-  } else if (count < kCountedOneByOne) {
-    counts.by_state["desynchronized"] = count;
+  } else if (waiting.count < kCountedOneByOne) {
+    counts.by_state["desynchronized"] = waiting.count;
   }
-  counts.resyncs_failed = waiting.int8(0, 1);
+  counts.resyncs_failed = waiting.failed;
   return counts;
 }
 
 AccountCounts account_counts(Session& session, std::int32_t sampled) {
   AccountCounts counts;
-  const AccountNumber newest = session.execute(sql::account_counts_newest, {}).int8(0, 0);
+  const auto newest = session.query_one<AccountNumber>(sql::account_counts_newest);
   counts.exact = newest <= sampled;
-  Params params;
-  params.int8(newest).int4(sampled);
-  const Rows rows = session.execute(sql::account_counts_sample, params);
-  if (rows.empty()) return counts;
-  const double share = static_cast<double>(rows.size()) / static_cast<double>(newest);
+  const auto accounts = session.query<SampledAccount>(sql::account_counts_sample, newest, sampled);
+  if (accounts.empty()) return counts;
+  const double share = static_cast<double>(accounts.size()) / static_cast<double>(newest);
   std::vector<AccountNumber> known;
   std::set<AccountNumber> chained;
   std::map<std::string, std::size_t> hidden;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows.boolean(i, 1)) continue;
-    known.push_back(rows.int8(i, 0));
-    if (!rows.boolean(i, 2)) hidden[std::string(rows.text(i, 3))] += 1;
-    if (rows.boolean(i, 4)) chained.insert(rows.int8(i, 0));
+  for (const SampledAccount& account : accounts) {
+    if (!account.is_known) continue;
+    known.push_back(account.id);
+    if (!account.is_active) hidden[account.status] += 1;
+    if (account.has_chain) chained.insert(account.id);
   }
   const std::set<AccountNumber> stored = with_records(session, known);
   const auto is_unchained = [&](AccountNumber actor) { return !chained.contains(actor); };

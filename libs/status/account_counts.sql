@@ -1,6 +1,10 @@
 -- name: repository_counts_blocks
 SELECT pg_relation_size('skua.repositories') / current_setting('block_size')::int8;
 
+-- name: repository_counts_sample
+-- $1: the percentage of the table's blocks.
+SELECT state, count(*) FROM skua.repositories TABLESAMPLE SYSTEM ($1::float8) GROUP BY state;
+
 -- name: repository_counts_waiting
 -- A partial index contains exactly these rows.
 SELECT count(*), count(*) FILTER (WHERE error IS NOT NULL)
@@ -16,7 +20,7 @@ WITH drawn AS MATERIALIZED (
   FROM generate_series(1, least($1::int8, $2::int4)) AS n
 )
 SELECT d.id, a.id IS NOT NULL, a.active IS NOT FALSE, coalesce(a.status, 'inactive'),
-  EXISTS (SELECT FROM skua.repositories AS r WHERE r.did = a.did)
+  EXISTS (SELECT 1 FROM skua.repositories AS r WHERE r.did = a.did)
 FROM drawn AS d
 LEFT JOIN bsky.actors AS a ON a.id = d.id
 ORDER BY d.id;

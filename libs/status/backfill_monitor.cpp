@@ -17,14 +17,19 @@
 namespace skua::status {
 namespace {
 
-using store::Params;
-using store::Rows;
 using store::Session;
 
 constexpr std::size_t kShownHosts = 10;
 constexpr std::size_t kShownErrors = 20;
 /// Rates need newer metrics than the queue does.
 constexpr std::chrono::milliseconds kBeat{500};
+
+/// The metrics that a process saved, as JSON.
+struct SavedMetrics {
+  std::string metrics;
+  double age_seconds;
+  bool is_running;
+};
 
 }  // namespace
 
@@ -120,13 +125,11 @@ nlohmann::json read_backfill_status(Session& session) {
   status["metrics"] = nullptr;
   status["metrics_age_seconds"] = nullptr;
   status["is_running"] = false;
-  Params params;
-  params.text(kBackfillMetrics);
-  const Rows rows = session.execute(sql::backfill_metrics, params);
-  if (!rows.empty()) {
-    status["metrics"] = nlohmann::json::parse(rows.text(0, 0));
-    status["metrics_age_seconds"] = rows.real(0, 1);
-    status["is_running"] = rows.boolean(0, 2);
+  if (const auto saved =
+          session.query_first<SavedMetrics>(sql::backfill_metrics, kBackfillMetrics)) {
+    status["metrics"] = nlohmann::json::parse(saved->metrics);
+    status["metrics_age_seconds"] = saved->age_seconds;
+    status["is_running"] = saved->is_running;
   }
   return status;
 }

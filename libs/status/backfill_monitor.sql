@@ -2,7 +2,7 @@
 -- A process is at work as long as it has a session; its name is in its metrics.
 SELECT f.metrics::text, extract(epoch FROM now() - f.at)::float8,
   EXISTS (
-    SELECT
+    SELECT 1
     FROM pg_stat_activity AS s
     WHERE s.datname = current_database() AND s.application_name = f.metrics ->> 'lease_owner'
   )

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "status/database_size.sql.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -42,8 +43,8 @@ void DatabaseSize::measure(store::LazySession& session) {
   }
   std::optional<Sample> sample;
   try {
-    const store::Rows rows = session.get().run("SELECT pg_database_size(current_database())");
-    sample = Sample{clock_.now(), rows.int8(0, 0)};
+    const auto bytes = session.get().query_one<std::int64_t>(sql::database_size);
+    sample = Sample{clock_.now(), bytes};
   } catch (const store::SqlError&) {
     session.reset();
   }

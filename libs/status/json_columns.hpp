@@ -1,21 +1,21 @@
 #pragma once
 
-#include <cstddef>
 #include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "base/time.hpp"
-#include "store/session.hpp"
 
 namespace skua::status {
 
-// What may be null, as JSON: columns of an answer, and times.
+// Columns that may be null, as JSON.
 
-nlohmann::json text_or_null(const store::Rows& rows, std::size_t row, std::size_t column);
-nlohmann::json boolean_or_null(const store::Rows& rows, std::size_t row, std::size_t column);
-/// Of a time: RFC 3339, as format_datetime writes it.
-nlohmann::json time_or_null(const std::optional<Timestamp>& time);
-nlohmann::json time_or_null(const store::Rows& rows, std::size_t row, std::size_t column);
+template <class T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+/// A time as RFC 3339, in the form of format_datetime.
+nlohmann::json or_null(const std::optional<Timestamp>& time);
 
 }  // namespace skua::status

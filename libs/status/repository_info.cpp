@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "base/account_number.hpp"
 #include "backfill/queue/job_commands.hpp"
 #include "base/count_text.hpp"
 #include "base/number_text.hpp"
@@ -16,21 +18,52 @@ namespace skua::status {
 namespace {
 
 using nlohmann::json;
-using store::Params;
-using store::Rows;
 using store::Session;
 
-json chain_of(const Rows& rows) {
-  if (!rows.boolean(0, 14)) return nullptr;
-  return {{"state", std::string(rows.text(0, 5))},
-          {"rev", text_or_null(rows, 0, 6)},
-          {"followed_from", text_or_null(rows, 0, 7)},
-          {"is_believed", rows.boolean(0, 8)},
-          {"breaks", rows.int4(0, 9)},
-          {"broke_at", time_or_null(rows, 0, 10)},
-          {"resync_due", time_or_null(rows, 0, 11)},
-          {"resyncs_failed", rows.int4(0, 12)},
-          {"resync_error", text_or_null(rows, 0, 13)}};
+/// The rows of an account in bsky.actors and in skua.repositories. Each of them may be missing.
+struct AccountRows {
+  std::optional<AccountNumber> id;
+  std::optional<std::string> handle;
+  std::optional<bool> active;
+  std::optional<std::string> status;
+  std::optional<std::string> floor;
+  // The columns of skua.repositories.
+  std::optional<std::string> state;
+  std::optional<std::string> rev;
+  std::optional<std::string> followed_from;
+  std::optional<bool> is_believed;
+  std::optional<std::int32_t> breaks;
+  std::optional<Timestamp> broke_at;
+  std::optional<Timestamp> resync_due;
+  std::optional<std::int32_t> resyncs_failed;
+  std::optional<std::string> resync_error;
+};
+
+struct CollectionRows {
+  std::string collection;
+  std::int64_t rows;
+};
+
+json account_of(const AccountRows& rows) {
+  if (!rows.id) return nullptr;
+  return {{"id", *rows.id},
+          {"handle", or_null(rows.handle)},
+          {"active", or_null(rows.active)},
+          {"status", or_null(rows.status)},
+          {"floor", or_null(rows.floor)}};
+}
+
+json chain_of(const AccountRows& rows) {
+  if (!rows.state) return nullptr;
+  return {{"state", *rows.state},
+          {"rev", or_null(rows.rev)},
+          {"followed_from", or_null(rows.followed_from)},
+          {"is_believed", rows.is_believed.value()},
+          {"breaks", rows.breaks.value()},
+          {"broke_at", or_null(rows.broke_at)},
+          {"resync_due", or_null(rows.resync_due)},
+          {"resyncs_failed", rows.resyncs_failed.value()},
+          {"resync_error", or_null(rows.resync_error)}};
 }
 
 json to_json(const backfill::JobRow& job) {
@@ -101,28 +134,19 @@ std::string job_text(const json& job) {
 }  // namespace
 
 json read_repository_info(Session& session, const std::string& did) {
-  Params params;
-  params.text(did);
-  const Rows account = session.execute(sql::repository_info_account, params);
+  const auto rows = session.query_one<AccountRows>(sql::repository_info_account, did);
   const std::array<std::string, 1> one{did};
   const auto jobs = backfill::read_jobs(session, one);
-  const bool is_stored = !account.is_null(0, 0);
-  if (!is_stored && !account.boolean(0, 14) && jobs.empty()) return nullptr;
-  json info = {{"did", did},     {"account", nullptr}, {"chain", chain_of(account)},
-               {"job", nullptr}, {"rows", 0},          {"collections", json::object()}};
-  if (is_stored) {
-    info["account"] = {{"id", account.int8(0, 0)},
-                       {"handle", text_or_null(account, 0, 1)},
-                       {"active", boolean_or_null(account, 0, 2)},
-                       {"status", text_or_null(account, 0, 3)},
-                       {"floor", text_or_null(account, 0, 4)}};
-  }
+  if (!rows.id && !rows.state && jobs.empty()) return nullptr;
+  json info = {
+      {"did", did}, {"account", account_of(rows)},  {"chain", chain_of(rows)}, {"job", nullptr},
+      {"rows", 0},  {"collections", json::object()}};
   if (!jobs.empty()) info["job"] = to_json(jobs.front());
-  const Rows rows = session.execute(sql::repository_info_rows, params);
   std::int64_t all = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    info["collections"][std::string(rows.text(i, 0))] = rows.int8(i, 1);
-    all += rows.int8(i, 1);
+  for (const CollectionRows& stored :
+       session.query<CollectionRows>(sql::repository_info_rows, did)) {
+    info["collections"][stored.collection] = stored.rows;
+    all += stored.rows;
   }
   info["rows"] = all;
   return info;

@@ -1,7 +1,6 @@
 -- name: repository_info_account
 SELECT a.id, a.handle, a.active, a.status, bsky.tid_text(nullif(a.floor_rev, 0)), r.state,
-  bsky.tid_text(r.rev), bsky.tid_text(r.anchor), r.active, r.breaks, r.broke_at, r.next_attempt, r.attempts,
-  r.error, r.did IS NOT NULL
+  bsky.tid_text(r.rev), bsky.tid_text(r.anchor), r.active, r.breaks, r.broke_at, r.next_attempt, r.attempts, r.error
 FROM (SELECT $1::text AS did) AS d
 LEFT JOIN bsky.actors AS a ON a.did = d.did
 LEFT JOIN skua.repositories AS r ON r.did = d.did;

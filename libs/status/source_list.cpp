@@ -1,7 +1,5 @@
 #include "status/source_list.hpp"
 
-#include <optional>
-
 #include "command_line/table.hpp"
 #include "status/json_columns.hpp"
 #include "status/lag.hpp"
@@ -12,11 +10,6 @@ namespace skua::status {
 namespace {
 
 using nlohmann::json;
-
-template <class T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json(nullptr);
-}
 
 std::string text_or_dash(const json& value) {
   if (value.is_null()) return "-";
@@ -37,8 +30,8 @@ json read_source_list(store::Session& session) {
     json object = {{"source", source.name},
                    {"kind", source.name.substr(0, source.name.find(':'))},
                    {"cursor", or_null(source.cursor)},
-                   {"saved_at", time_or_null(source.saved_at)},
-                   {"event_time", time_or_null(source.event_time)},
+                   {"saved_at", or_null(source.saved_at)},
+                   {"event_time", or_null(source.event_time)},
                    {"lag_seconds", lag ? json(lag->count()) : json(nullptr)},
                    {"cursor_age_seconds", or_null(source.cursor_age_seconds)},
                    {"metrics_age_seconds", or_null(source.metrics_age_seconds)},

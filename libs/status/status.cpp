@@ -15,9 +15,10 @@
 #include "status/backfill_text.hpp"
 #include "status/change_log_status.hpp"
 #include "status/consumer_list.hpp"
-#include "status/json_columns.hpp"
 #include "status/lag.hpp"
 #include "status/source_list.hpp"
+#include "status/database_size.sql.hpp"
+#include "status/status.sql.hpp"
 #include "store/clock_watch.hpp"
 #include "store/letter_reasons.hpp"
 #include "store/plc_cursor.hpp"
@@ -29,20 +30,19 @@ namespace skua::status {
 namespace {
 
 using nlohmann::json;
-using store::Rows;
 using store::Session;
 
+struct TableSize {
+  std::string table;
+  std::int64_t rows_estimated;
+  std::int64_t bytes;
+};
+
 json tables(Session& session) {
-  // Of the other schema: the tables of projections, and the partitions of the change log.
-  const Rows rows = session.run(
-      "SELECT CASE schemaname WHEN 'bsky' THEN '' ELSE 'skua.' END || relname, n_live_tup, "
-      "pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE schemaname = 'bsky' OR "
-      "(schemaname = 'skua' AND relname ~ '_[0-9]+$' AND n_live_tup > 0) ORDER BY 3 DESC, 1");
   json all = json::array();
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    all.push_back({{"table", std::string(rows.text(row, 0))},
-                   {"rows_estimated", rows.int8(row, 1)},
-                   {"bytes", rows.int8(row, 2)}});
+  for (const TableSize& each : session.query<TableSize>(sql::status_tables)) {
+    all.push_back(
+        {{"table", each.table}, {"rows_estimated", each.rows_estimated}, {"bytes", each.bytes}});
   }
   return all;
 }
@@ -191,9 +191,8 @@ std::string accounts_text(const json& counts) {
 
 json read_status(const std::string& database_url, const Clock& clock) {
   Session session(database_url, store::process_name("skua status"));
-  const Rows size = session.run("SELECT pg_database_size(current_database())");
   return {{"at", format_datetime(clock.now())},
-          {"database_bytes", size.int8(0, 0)},
+          {"database_bytes", session.query_one<std::int64_t>(sql::database_size)},
           {"sources", read_source_list(session)},
           {"plc_cursor", plc_cursor(session)},
           {"tables", tables(session)},

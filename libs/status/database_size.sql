@@ -1,0 +1,2 @@
+-- name: database_size
+SELECT pg_database_size(current_database());

@@ -2,26 +2,29 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "feed/consumers/consumer_table.hpp"
+#include "pages/database_state.sql.hpp"
 #include "status/consumer_metrics.hpp"
 
 namespace skua::pages {
+namespace {
+
+struct DatabaseFacts {
+  bool is_read_only;
+  std::int32_t schema_version;
+  std::int64_t dead_letters;
+};
+
+}  // namespace
 
 DatabaseState read_database_state(store::Session& session) {
   DatabaseState state;
-  state.is_read_only =
-      session.run("SELECT current_setting('transaction_read_only') = 'on'").boolean(0, 0);
-  state.dead_letters =
-      session
-          .run(fmt::format(
-              "SELECT count(*) FROM (SELECT FROM skua.dead_letter_errors LIMIT {}) AS l",
-              DatabaseState::kMostLetters))
-          .int8(0, 0);
-  state.schema_version =
-      session.run("SELECT coalesce(max(version), 0) FROM skua.migrations").int4(0, 0);
+  const auto facts =
+      session.query_one<DatabaseFacts>(sql::database_state, DatabaseState::kMostLetters);
+  state.is_read_only = facts.is_read_only;
+  state.schema_version = facts.schema_version;
+  state.dead_letters = facts.dead_letters;
   state.bootstrap_is_open = backfill::bootstrap_is_open(session);
   for (const feed::Consumer& consumer : feed::read_consumers(session)) {
     feed::ConsumerJudgement judgement = feed::judge_consumer(consumer);

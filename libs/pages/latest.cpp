@@ -1,6 +1,8 @@
 #include "pages/latest.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -17,28 +19,42 @@ using nlohmann::json;
 /// Of an error, in characters.
 constexpr std::size_t kLongestError = 500;
 
+struct LatestPost {
+  Timestamp at;
+  std::string name;
+  std::optional<std::string> text;
+  std::string uri;
+};
+
+struct LatestLetter {
+  std::int64_t id;
+  Timestamp at;
+  std::string did;
+  std::string origin;
+  std::string status;
+  std::string error;
+};
+
 json latest_posts(store::Session& session) {
-  const store::Rows rows = session.execute(sql::latest_posts, {});
   json posts = json::array();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    posts.push_back({{"at", format_datetime(rows.timestamp(i, 0))},
-                     {"name", std::string(rows.text(i, 1))},
-                     {"text", std::string(rows.text_or_null(i, 2).value_or(""))},
-                     {"uri", std::string(rows.text(i, 3))}});
+  for (const LatestPost& post : session.query<LatestPost>(sql::latest_posts)) {
+    posts.push_back({{"at", format_datetime(post.at)},
+                     {"name", post.name},
+                     {"text", post.text.value_or("")},
+                     {"uri", post.uri}});
   }
   return posts;
 }
 
 json latest_letters(store::Session& session) {
-  const store::Rows rows = session.execute(sql::latest_letters, {});
   json letters = json::array();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    letters.push_back({{"id", rows.int8(i, 0)},
-                       {"at", format_datetime(rows.timestamp(i, 1))},
-                       {"did", std::string(rows.text_or_null(i, 2).value_or(""))},
-                       {"origin", std::string(rows.text(i, 3))},
-                       {"status", std::string(rows.text(i, 4))},
-                       {"error", printable(rows.text(i, 5), kLongestError)}});
+  for (const LatestLetter& letter : session.query<LatestLetter>(sql::latest_letters)) {
+    letters.push_back({{"id", letter.id},
+                       {"at", format_datetime(letter.at)},
+                       {"did", letter.did},
+                       {"origin", letter.origin},
+                       {"status", letter.status},
+                       {"error", printable(letter.error, kLongestError)}});
   }
   return letters;
 }

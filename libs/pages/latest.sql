@@ -5,7 +5,7 @@ SELECT p.sort_at, coalesce(a.handle, a.did), left(p.text, 300),
 FROM (
   SELECT t.actor_id, t.rkey, t.text, least(t.created_at, t.indexed_at) AS sort_at
   FROM bsky.posts AS t
-  WHERE t.cid IS NOT NULL AND NOT EXISTS (SELECT FROM skua.dropped_indexes)
+  WHERE t.cid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)
   ORDER BY least(t.created_at, t.indexed_at) DESC
   LIMIT 12
 ) AS p

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/size_text.hpp"
+#include "doctor/disk.sql.hpp"
 
 namespace skua::doctor {
 namespace {
@@ -14,6 +15,13 @@ constexpr std::int64_t kTooLittle = 1'000'000'000;
 /// Some days of the whole network.
 constexpr std::int64_t kLittle = 10'000'000'000;
 constexpr double kLittleShare = 0.05;
+
+struct ServerDisk {
+  std::int64_t database;
+  /// Nothing: the role may not see it.
+  std::optional<std::string> data_directory;
+  bool is_local;
+};
 
 std::optional<DiskState::Space> space_of(const std::string& folder) {
   struct ::statvfs found {};
@@ -26,16 +34,9 @@ std::optional<DiskState::Space> space_of(const std::string& folder) {
 }  // namespace
 
 DiskState read_disk(store::Session& session) {
-  // The view has no row for a value that the role may not see. A local address is null (a Unix
-  // socket) or loopback.
-  const store::Rows rows = session.run(
-      "SELECT pg_database_size(current_database()), "
-      "(SELECT setting FROM pg_settings WHERE name = 'data_directory'), "
-      "coalesce(inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1', true)");
-  DiskState disk{.database = rows.int8(0, 0), .space = {}};
-  if (!rows.is_null(0, 1) && rows.boolean(0, 2)) {
-    disk.space = space_of(std::string(rows.text(0, 1)));
-  }
+  const auto server = session.query_one<ServerDisk>(sql::doctor_disk);
+  DiskState disk{.database = server.database, .space = {}};
+  if (server.data_directory && server.is_local) disk.space = space_of(*server.data_directory);
   return disk;
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/count_text.hpp"
+#include "doctor/indexes.sql.hpp"
 
 namespace skua::doctor {
 namespace {
@@ -103,18 +104,8 @@ std::vector<ExpectedIndex> parse_indexes(std::string_view text) {
 }
 
 IndexesFound read_indexes(store::Session& session) {
-  IndexesFound found;
-  const store::Rows rows = session.run(
-      "SELECT format('%I.%I', n.nspname, x.relname), i.indisvalid AND i.indisready, "
-      "EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = i.indexrelid) "
-      "FROM pg_index AS i JOIN pg_class AS x ON x.oid = i.indexrelid "
-      "JOIN pg_namespace AS n ON n.oid = x.relnamespace "
-      "WHERE n.nspname IN ('bsky', 'skua', 'lexicon') ORDER BY 1");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    found.present.push_back({std::string(rows.text(i, 0)), rows.boolean(i, 1), rows.boolean(i, 2)});
-  }
-  found.dropped = store::rows_of<std::string>(session.run("SELECT name FROM skua.dropped_indexes"));
-  return found;
+  return {.present = session.query<PresentIndex>(sql::doctor_indexes),
+          .dropped = session.query<std::string>(sql::doctor_dropped_indexes)};
 }
 
 Findings judge_indexes(const std::vector<ExpectedIndex>& expected, const IndexesFound& found) {

@@ -7,6 +7,7 @@
 
 #include "base/count_text.hpp"
 #include "base/time.hpp"
+#include "doctor/leases.sql.hpp"
 
 namespace skua::doctor {
 namespace {
@@ -14,26 +15,28 @@ namespace {
 struct LeaseKind {
   std::string_view noun;
   std::string_view cure;
-  /// Tables and condition of the leases with an owner; `ends` is the end of a lease.
-  std::string_view ends;
-  std::string_view from;
+  /// Counts the leases of this kind that have ended.
+  const store::Statement& ended;
+};
+
+struct EndedCount {
+  std::int64_t count;
+  std::chrono::seconds oldest;
 };
 
 /// In the order of EndedLeases::Kind.
 constexpr std::array kLeaseKinds{
     LeaseKind{"repository of a backfill",
-              "Start `skua backfill` or `skua run`: it continues the backfill.", "lease_until",
-              "skua.backfill_jobs WHERE state = 'running'"},
+              "Start `skua backfill` or `skua run`: it continues the backfill.",
+              sql::doctor_ended_jobs},
     LeaseKind{"list of a backfill",
-              "Start `skua backfill` or `skua run`: it continues the backfill.", "next_attempt",
-              "skua.backfill_hosts WHERE lease_owner IS NOT NULL"},
-    LeaseKind{"replay of a dead letter", "Run `skua dead-letters replay` again.", "lease_until",
-              "skua.dead_letter WHERE status = 'replaying'"},
+              "Start `skua backfill` or `skua run`: it continues the backfill.",
+              sql::doctor_ended_lists},
+    LeaseKind{"replay of a dead letter", "Run `skua dead-letters replay` again.",
+              sql::doctor_ended_letters},
     LeaseKind{"lane of a consumer",
               "Start `skua serve`. If it runs, the program that fetches the changes has stopped.",
-              "l.lease_until",
-              "skua.consumer_lanes AS l JOIN skua.consumers AS c ON c.id = l.consumer_id "
-              "WHERE l.owner IS NOT NULL AND NOT c.paused AND c.role <> 'retired'"},
+              sql::doctor_ended_lanes},
 };
 
 const LeaseKind& kind_of(EndedLeases::Kind kind) {
@@ -46,14 +49,8 @@ std::vector<EndedLeases> read_ended_leases(store::Session& session,
                                            const std::vector<EndedLeases::Kind>& kinds) {
   std::vector<EndedLeases> all;
   for (const EndedLeases::Kind each : kinds) {
-    const LeaseKind& kind = kind_of(each);
-    const store::Rows rows = session.run(fmt::format(
-        "SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(ends)), 0)::int8 "
-        "FROM (SELECT {} AS ends FROM {}) AS leases "
-        "WHERE ends < clock_timestamp() - interval '1 minute'",
-        kind.ends, kind.from));
-    if (rows.int8(0, 0) == 0) continue;
-    all.push_back({each, rows.int8(0, 0), std::chrono::seconds(rows.int8(0, 1))});
+    const auto [count, oldest] = session.query_one<EndedCount>(kind_of(each).ended);
+    if (count > 0) all.push_back({each, count, oldest});
   }
   return all;
 }

@@ -3,46 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
+#include "doctor/roles.sql.hpp"
 
 namespace skua::doctor {
-namespace {
-
-constexpr const char* kRole =
-    "WITH tables AS (SELECT format('%I.%I', n.nspname, c.relname) AS name, "
-    "has_table_privilege(c.oid, 'SELECT') AND (n.nspname = 'skua' AND c.relname IN ('migrations', "
-    "'schema_files', 'reader_tables') OR has_table_privilege(c.oid, 'INSERT') AND "
-    "has_table_privilege(c.oid, "
-    "'UPDATE') AND has_table_privilege(c.oid, 'DELETE')) AS is_writable FROM pg_class AS c "
-    "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname IN ('bsky', 'skua') "
-    "AND c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE')), "
-    "groups AS (SELECT rolname, pg_has_role(oid, 'USAGE') AS is_member FROM pg_roles) "
-    "SELECT current_user, count(*), min(name), "
-    "coalesce((SELECT is_member FROM groups WHERE rolname = 'skua_reader'), false), "
-    "coalesce((SELECT is_member FROM groups WHERE rolname = 'skua_writer'), false), "
-    "count(*) FILTER (WHERE NOT is_writable), min(name) FILTER (WHERE NOT is_writable) FROM tables";
-
-constexpr const char* kMayKnow = "SELECT has_table_privilege('skua.reader_tables', 'SELECT')";
-
-constexpr const char* kReader =
-    "WITH reader AS (SELECT oid FROM pg_roles WHERE rolname = 'skua_reader'), "
-    "lacking AS (SELECT format('%I.%I', n.nspname, c.relname) AS name FROM reader AS r, "
-    "pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', "
-    "'v') AND (n.nspname = 'bsky' OR n.nspname = 'skua' AND c.relname IN (SELECT name FROM "
-    "skua.reader_tables)) AND NOT (has_schema_privilege(r.oid, n.oid, 'USAGE') "
-    "AND has_table_privilege(r.oid, c.oid, 'SELECT'))) "
-    "SELECT EXISTS (SELECT FROM reader), count(*), min(name) FROM lacking";
-
-}  // namespace
 
 RoleFound read_role(store::Session& session) {
-  const store::Rows rows = session.run(kRole);
-  return {.name = std::string(rows.text(0, 0)),
-          .is_reader = rows.boolean(0, 3),
-          .is_writer = rows.boolean(0, 4),
-          .not_owned = rows.int8(0, 1),
-          .example = rows.text_or_null(0, 2).value_or(""),
-          .not_writable = rows.int8(0, 5),
-          .example_not_writable = rows.text_or_null(0, 6).value_or("")};
+  return session.query_one<RoleFound>(sql::doctor_role);
 }
 
 Finding judge_role(const RoleFound& role) {
@@ -66,11 +32,8 @@ Finding judge_role(const RoleFound& role) {
 }
 
 std::optional<ReaderRole> read_reader_role(store::Session& session) {
-  if (!session.run(kMayKnow).boolean(0, 0)) return std::nullopt;
-  const store::Rows rows = session.run(kReader);
-  return ReaderRole{.exists = rows.boolean(0, 0),
-                    .lacks = rows.int8(0, 1),
-                    .example = rows.text_or_null(0, 2).value_or("")};
+  if (!session.query_one<bool>(sql::doctor_may_read_reader_tables)) return std::nullopt;
+  return session.query_one<ReaderRole>(sql::doctor_reader_role);
 }
 
 Findings judge_reader_role(const std::optional<ReaderRole>& reader) {

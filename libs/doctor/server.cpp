@@ -5,6 +5,7 @@
 
 #include "base/count_text.hpp"
 #include "base/size_text.hpp"
+#include "doctor/server.sql.hpp"
 
 namespace skua::doctor {
 namespace {
@@ -42,15 +43,7 @@ Finding judge_pooling(const std::optional<std::string>& pooling) {
 }
 
 ServerSettings read_server_settings(store::Session& session) {
-  const store::Rows rows = session.run(
-      "SELECT pg_size_bytes(current_setting('shared_buffers')), "
-      "pg_size_bytes(current_setting('max_wal_size')), "
-      "current_setting('random_page_cost')::float8, "
-      "(SELECT reset_val = 'on' FROM pg_settings WHERE name = 'jit')");
-  return {.shared_buffers = rows.int8(0, 0),
-          .max_wal_size = rows.int8(0, 1),
-          .random_page_cost = rows.real(0, 2),
-          .jit = !rows.is_null(0, 3) && rows.boolean(0, 3)};
+  return session.query_one<ServerSettings>(sql::doctor_server_settings);
 }
 
 Finding judge_server_settings(const ServerSettings& settings) {
@@ -73,15 +66,8 @@ Finding judge_server_settings(const ServerSettings& settings) {
 }
 
 std::optional<std::vector<ReplicationSlot>> read_replication_slots(store::Session& session) {
-  if (session.run("SELECT pg_is_in_recovery()").boolean(0, 0)) return std::nullopt;
-  const store::Rows rows = session.run(
-      "SELECT slot_name, active, coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), "
-      "0)::int8 FROM pg_replication_slots ORDER BY 3 DESC, 1 LIMIT 20");
-  std::vector<ReplicationSlot> slots;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    slots.push_back({std::string(rows.text(i, 0)), rows.boolean(i, 1), rows.int8(i, 2)});
-  }
-  return slots;
+  if (session.query_one<bool>(sql::doctor_is_standby)) return std::nullopt;
+  return session.query<ReplicationSlot>(sql::doctor_replication_slots);
 }
 
 Findings judge_replication_slots(const std::optional<std::vector<ReplicationSlot>>& slots) {

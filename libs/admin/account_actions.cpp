@@ -24,9 +24,7 @@ Response excluded_response(const std::string& did, bool is_excluded, std::size_t
 }  // namespace
 
 Response resync_repository(store::Session& session, const Arguments& arguments) {
-  store::Params params;
-  params.text(arguments.did);
-  if (!session.execute(sql::admin_is_known, params).boolean(0, 0)) {
+  if (!session.query_one<bool>(sql::admin_is_known, arguments.did)) {
     throw Refusal(404, "UnknownAccount",
                   fmt::format("the account {} is not in the database: `skua backfill {}` downloads "
                               "its repository",

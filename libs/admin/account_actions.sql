@@ -1,2 +1,2 @@
 -- name: admin_is_known
-SELECT EXISTS (SELECT FROM bsky.actors WHERE did = $1::text);
+SELECT EXISTS (SELECT 1 FROM bsky.actors WHERE did = $1::text);

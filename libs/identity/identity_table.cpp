@@ -14,69 +14,19 @@
 namespace skua::identity {
 namespace {
 
-const std::string kInsert =
-    "INSERT INTO skua.identities AS t (did, signing_key, pds, handle, fetched_at, operation_at, "
-    "label_key, created_at) SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], "
-    "$5::timestamptz[], $6::timestamptz[], $7::text[], $8::timestamptz[]) ON CONFLICT (did) DO "
-    "UPDATE SET signing_key "
-    "= EXCLUDED.signing_key, "
-    "pds = EXCLUDED.pds, handle = EXCLUDED.handle, fetched_at = EXCLUDED.fetched_at, "
-    "operation_at = EXCLUDED.operation_at, label_key = EXCLUDED.label_key, "
-    "created_at = coalesce(t.created_at, EXCLUDED.created_at) ";
-
-const store::Statement kSave{"identities_save",
-                             kInsert + "WHERE t.fetched_at <= EXCLUDED.fetched_at"};
-
-// A document that was fetched after the operation was made knows it already, and maybe more.
-const store::Statement kImport{
-    "identities_import",
-    kInsert + "WHERE coalesce(t.operation_at, t.fetched_at) <= EXCLUDED.operation_at"};
-
-void add_time(store::Array& column, const std::optional<Timestamp>& time) {
-  if (time) {
-    column.timestamp(*time);
-  } else {
-    column.null();
-  }
-}
-
-void add_text(store::Array& column, const std::string& text) {
-  if (text.empty()) {
-    column.null();
-  } else {
-    column.text(text);
-  }
-}
+using store::column;
 
 std::size_t write(store::Session& session, const store::Statement& statement,
                   std::vector<IdentityRow>& rows) {
   if (rows.empty()) return 0;
-  using store::Array;
-  // By the conflict key, so that two writers never wait for each other in a circle.
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& left, const auto& right) { return left.did < right.did; });
-  Array dids(Array::Type::text);
-  Array keys(Array::Type::text);
-  Array hosts(Array::Type::text);
-  Array handles(Array::Type::text);
-  Array fetched(Array::Type::timestamptz);
-  Array operations(Array::Type::timestamptz);
-  Array label_keys(Array::Type::text);
-  Array creations(Array::Type::timestamptz);
-  for (const auto& row : rows) {
-    dids.text(row.did);
-    add_text(keys, row.signing_key);
-    add_text(hosts, row.pds);
-    add_text(handles, row.handle);
-    fetched.timestamp(row.fetched_at);
-    add_text(label_keys, row.label_key);
-    add_time(operations, row.operation_at);
-    add_time(creations, row.created_at);
-  }
-  store::Params params;
-  params.array(dids).array(keys).array(hosts).array(handles).array(fetched).array(operations);
-  params.array(label_keys).array(creations);
-  return session.execute(statement, params).affected();
+  // By the conflict key, so that two writers cannot deadlock.
+  std::ranges::sort(rows, {}, &IdentityRow::did);
+  return session
+      .execute(statement, column(rows, &IdentityRow::did), column(rows, &IdentityRow::signing_key),
+               column(rows, &IdentityRow::pds), column(rows, &IdentityRow::handle),
+               column(rows, &IdentityRow::fetched_at), column(rows, &IdentityRow::operation_at),
+               column(rows, &IdentityRow::label_key), column(rows, &IdentityRow::created_at))
+      .affected();
 }
 
 using SteadyClock = std::chrono::steady_clock;
@@ -94,43 +44,19 @@ std::optional<atproto::Multikey> key_of_text(std::string_view text) {
 
 std::vector<IdentityRow> load_identities(store::Session& session,
                                          std::span<const std::string> dids) {
-  std::vector<IdentityRow> found;
-  if (dids.empty()) return found;
-  store::Array asked(store::Array::Type::text);
-  for (const auto& did : dids) asked.text(did);
-  store::Params params;
-  params.array(asked);
-  const auto rows = session.execute(sql::identities_load, params);
-  found.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    found.push_back({std::string(rows.text(i, 0)), std::string(rows.text(i, 1)),
-                     std::string(rows.text(i, 2)), std::string(rows.text(i, 3)),
-                     Timestamp(std::chrono::microseconds(rows.int8(i, 4))), std::nullopt,
-                     std::string(rows.text(i, 5))});
-    if (!rows.is_null(i, 6)) {
-      found.back().current_at = Timestamp(std::chrono::microseconds(rows.int8(i, 6)));
-    }
-  }
-  return found;
+  if (dids.empty()) return {};
+  return session.query<IdentityRow>(sql::identities_load, dids);
 }
 
 void save_identities(store::Session& session, std::vector<IdentityRow> rows) {
-  write(session, kSave, rows);
+  write(session, sql::identities_save, rows);
 }
 
 std::size_t import_identities(store::Session& session, std::vector<IdentityRow> rows) {
-  const std::size_t written = write(session, kImport, rows);
+  const std::size_t written = write(session, sql::identities_import, rows);
   if (written == rows.size()) return written;
-  store::Array dids(store::Array::Type::text);
-  store::Array creations(store::Array::Type::timestamptz);
-  for (const IdentityRow& row : rows) {
-    if (!row.created_at) continue;
-    dids.text(row.did);
-    creations.timestamp(*row.created_at);
-  }
-  store::Params params;
-  params.array(dids).array(creations);
-  session.execute(sql::identities_set_creation, params);
+  session.execute(sql::identities_set_creation, column(rows, &IdentityRow::did),
+                  column(rows, &IdentityRow::created_at));
   return written;
 }
 

@@ -11,16 +11,11 @@ namespace skua::lexicon_store {
 
 std::shared_ptr<const AddedChecks> load_added_checks(
     store::Session& session, const std::shared_ptr<const AddedChecks>& known) {
-  const std::int64_t version = session.execute(sql::lexicons_version, {}).int8(0, 0);
+  const std::int64_t version = session.query_one<std::int64_t>(sql::lexicons_version);
   if (known && known->version == version) return known;
   auto checks = std::make_shared<AddedChecks>();
   checks->version = version;
-  const store::Rows rows = session.execute(sql::lexicons_documents, {});
-  std::vector<Document> documents;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    documents.push_back(
-        {.nsid = std::string(rows.text(i, 0)), .json = std::string(rows.text(i, 1))});
-  }
+  const auto documents = session.query<Document>(sql::lexicons_documents);
   if (documents.empty()) return checks;
   try {
     checks->schema = schema_of(documents);

@@ -15,12 +15,15 @@ namespace skua::lexicon_store {
 namespace {
 
 using nlohmann::json;
-using store::Params;
-using store::Rows;
 using store::Session;
 
-/// Writers wait for each other; readers do not wait.
-constexpr const char* kLock = "LOCK TABLE skua.lexicons IN SHARE ROW EXCLUSIVE MODE";
+/// A row of lexicons_read.
+struct LexiconRow {
+  std::string nsid;
+  std::string document;
+  std::optional<std::string> view_name;
+  std::optional<std::string> columns;
+};
 
 std::string columns_text(const std::vector<Column>& columns) {
   json array = json::array();
@@ -45,16 +48,14 @@ std::vector<Column> columns_of(std::string_view text) {
 }
 
 std::vector<StoredLexicon> read_rows(Session& session) {
-  const Rows rows = session.execute(sql::lexicons_read, {});
   std::vector<StoredLexicon> lexicons;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    StoredLexicon lexicon;
-    lexicon.document.nsid = rows.text(i, 0);
+  for (LexiconRow& row : session.query<LexiconRow>(sql::lexicons_read)) {
+    StoredLexicon& lexicon = lexicons.emplace_back();
+    lexicon.document.nsid = std::move(row.nsid);
     // With sorted keys, as read_document returns it.
-    lexicon.document.json = json::parse(rows.text(i, 1)).dump();
-    lexicon.view_name = rows.text_or_null(i, 2).value_or("");
-    if (!rows.is_null(i, 3)) lexicon.columns = columns_of(rows.text(i, 3));
-    lexicons.push_back(std::move(lexicon));
+    lexicon.document.json = json::parse(row.document).dump();
+    lexicon.view_name = std::move(row.view_name).value_or("");
+    if (row.columns) lexicon.columns = columns_of(*row.columns);
   }
   return lexicons;
 }
@@ -84,20 +85,14 @@ std::string free_view_name(const ByNsid& all, const std::string& nsid) {
   return is_taken ? hashed_identifier(nsid) : name;
 }
 
-/// `view_name` is an identifier, which needs no quotes.
+/// A name cannot be a parameter. `view_name` is an identifier, which needs no quotes.
 void drop_view(Session& session, const std::string& view_name) {
   session.run("DROP VIEW IF EXISTS lexicon.\"" + view_name + '"');
 }
 
 void put(Session& session, const StoredLexicon& lexicon) {
-  Params params;
-  params.text(lexicon.document.nsid).text(lexicon.document.json);
-  if (lexicon.view_name.empty()) {
-    params.null().null();
-  } else {
-    params.text(lexicon.view_name).text(columns_text(lexicon.columns));
-  }
-  session.execute(sql::lexicons_put, params);
+  session.execute(sql::lexicons_put, lexicon.document.nsid, lexicon.document.json,
+                  lexicon.view_name, columns_text(lexicon.columns));
 }
 
 /// Gives a lexicon its view and columns in the schema. True: they changed.
@@ -115,8 +110,7 @@ bool update_view(Session& session, const lexicon::Schema& schema, const ByNsid& 
   if (!lexicon.view_name.empty() && columns == lexicon.columns) return false;
   if (lexicon.view_name.empty()) lexicon.view_name = free_view_name(all, nsid);
   lexicon.columns = std::move(columns);
-  session.execute(sql::lexicons_make_view,
-                  Params().text(lexicon.view_name).text(nsid).text(columns_text(lexicon.columns)));
+  session.execute(sql::lexicons_make_view, lexicon.view_name, nsid, columns_text(lexicon.columns));
   return true;
 }
 
@@ -145,7 +139,7 @@ std::vector<StoredLexicon> read_lexicons(Session& session) {
 std::vector<LexiconChange> add_lexicons(Session& session, const std::vector<Document>& documents) {
   number_collections(session, documents);
   store::Transaction transaction(session);
-  session.run(kLock);
+  session.execute(sql::lexicons_lock);
   ByNsid all = by_nsid(read_rows(session));
   std::map<std::string_view, LexiconChange> changes;
   for (const Document& document : documents) {
@@ -171,14 +165,14 @@ std::vector<LexiconChange> add_lexicons(Session& session, const std::vector<Docu
 
 std::optional<StoredLexicon> remove_lexicon(Session& session, const std::string& nsid) {
   store::Transaction transaction(session);
-  session.run(kLock);
+  session.execute(sql::lexicons_lock);
   ByNsid all = by_nsid(read_rows(session));
   const auto found = all.find(nsid);
   if (found == all.end()) return std::nullopt;
   StoredLexicon removed = std::move(found->second);
   all.erase(found);
   schema_of(documents_of(all));
-  session.execute(sql::lexicons_remove, Params().text(nsid));
+  session.execute(sql::lexicons_remove, nsid);
   if (!removed.view_name.empty()) drop_view(session, removed.view_name);
   transaction.commit();
   return removed;

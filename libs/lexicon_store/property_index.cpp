@@ -10,9 +10,6 @@
 namespace skua::lexicon_store {
 namespace {
 
-using store::Params;
-using store::Rows;
-
 std::string method_of(const Column& column) {
   if (column.type == "text") return "hash";
   return column.type == "jsonb" ? "gin" : "btree";
@@ -34,20 +31,15 @@ std::vector<std::string> PropertyIndexes::names() {
 
 bool PropertyIndexes::add(const Column& column) {
   const std::string name = index_name(collection_, column);
-  const Rows state = session_.execute(sql::lexicon_index_is_valid, Params().text(name));
-  if (!state.empty() && state.boolean(0, 0)) return false;
-  if (!state.empty()) drop(name);
+  if (const auto is_valid = session_.query_first<bool>(sql::lexicon_index_is_valid, name)) {
+    if (*is_valid) return false;
+    drop(name);
+  }
   const std::string method = method_of(column);
-  const Rows text = session_.execute(sql::lexicon_index_create,
-                                     Params()
-                                         .text(name)
-                                         .text(method)
-                                         .text(column.type)
-                                         .text(column.key)
-                                         .text(method == "gin" ? " jsonb_path_ops" : "")
-                                         .int4(collection_));
-  session_.run(std::string(text.text(0, 0)));
-  session_.run("ANALYZE bsky.records");
+  session_.run(session_.query_one<std::string>(sql::lexicon_index_create, name, method, column.type,
+                                               column.key, method == "gin" ? " jsonb_path_ops" : "",
+                                               collection_));
+  session_.execute(sql::lexicon_index_analyze);
   return true;
 }
 
@@ -65,7 +57,7 @@ std::size_t PropertyIndexes::keep_only(const std::vector<Column>& columns) {
   return dropped;
 }
 
-// The name is an identifier, which needs no quotes.
+// A name cannot be a parameter. It is an identifier, which needs no quotes.
 void PropertyIndexes::drop(const std::string& name) {
   session_.run("DROP INDEX CONCURRENTLY IF EXISTS bsky.\"" + name + '"');
 }

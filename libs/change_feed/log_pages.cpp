@@ -1,7 +1,7 @@
 #include "change_feed/log_pages.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -13,7 +13,34 @@
 namespace skua::change_feed {
 namespace {
 
-using store::Rows;
+/// A row of change_feed_changes. The columns of an account that has no row are null, and those that
+/// a kind of change does not have.
+struct ChangeRow {
+  std::int64_t pos;
+  Timestamp at;
+  std::string kind;
+  std::string op;
+  std::optional<std::string> did;
+  std::optional<std::string> collection;
+  std::optional<std::string> rkey_text;
+  std::int64_t rev;
+  std::optional<Bytes> cid;
+  std::optional<std::string> val;
+  std::optional<bool> active;
+  std::optional<std::string> status;
+  std::optional<std::string> handle;
+  std::optional<bool> handle_valid;
+  AccountNumber actor_id;
+  std::int32_t collection_id;
+  std::int64_t rkey;
+};
+
+/// A row of change_feed_records. `place` counts from 1. `text`: null beyond the limit.
+struct RecordRow {
+  std::int32_t place;
+  std::optional<Bytes> cid;
+  std::optional<std::string> text;
+};
 
 /// A row of change_feed_references.
 struct ReferenceRow {
@@ -61,52 +88,38 @@ struct Draft {
   std::int64_t rkey = 0;
 };
 
-std::string text_at(const Rows& rows, std::size_t row, std::size_t column) {
-  return rows.text_or_null(row, column).value_or("");
-}
-
-std::optional<bool> boolean_at(const Rows& rows, std::size_t row, std::size_t column) {
-  if (rows.is_null(row, column)) return std::nullopt;
-  return rows.boolean(row, column);
-}
-
 std::string tid_text(std::int64_t number) {
   return atproto::Tid{static_cast<std::uint64_t>(number)}.to_string();
 }
 
-/// A bytea, which has the form `\x` and hexadecimal digits, as the CID of a record; empty if it is
-/// null.
-std::string cid_at(const Rows& rows, std::size_t row, std::size_t column) {
-  const auto bytes = text_at(rows, row, column);
+/// The CID of a record; empty if there is none.
+std::string cid_text(const std::optional<Bytes>& digest) {
   atproto::Cid cid;
-  if (bytes.size() != 2 + 2 * cid.digest.size()) return {};
-  for (std::size_t i = 0; i < cid.digest.size(); ++i) {
-    const char* digits = bytes.data() + 2 + 2 * i;
-    std::from_chars(digits, digits + 2, cid.digest[i], 16);
-  }
+  if (!digest || digest->size() != cid.digest.size()) return {};
+  std::ranges::copy(*digest, cid.digest.begin());
   return cid.to_string();
 }
 
-Draft draft_of(const Rows& rows, std::size_t row) {
+Draft draft_of(ChangeRow&& row) {
   auto event = std::make_shared<ChangeEvent>();
-  event->pos = rows.int8(row, 0);
-  event->at = rows.timestamp(row, 1);
-  event->kind = text_at(rows, row, 2);
-  event->op = text_at(rows, row, 3);
-  event->did = text_at(rows, row, 4);
-  event->collection = text_at(rows, row, 5);
-  const std::int64_t rkey = rows.int8(row, 16);
+  const auto text = [](std::optional<std::string>& value) { return std::move(value).value_or(""); };
+  event->pos = row.pos;
+  event->at = row.at;
+  event->kind = std::move(row.kind);
+  event->op = std::move(row.op);
+  event->did = text(row.did);
+  event->collection = text(row.collection);
   if (event->kind == "record") {
-    event->rkey = rkey < 0 ? text_at(rows, row, 6) : tid_text(rkey);
-    event->rev = tid_text(rows.int8(row, 7));
-    event->cid = cid_at(rows, row, 8);
+    event->rkey = row.rkey < 0 ? text(row.rkey_text) : tid_text(row.rkey);
+    event->rev = tid_text(row.rev);
+    event->cid = cid_text(row.cid);
   }
-  event->val = text_at(rows, row, 9);
-  event->active = boolean_at(rows, row, 10);
-  event->status = text_at(rows, row, 11);
-  event->handle = text_at(rows, row, 12);
-  event->handle_valid = boolean_at(rows, row, 13);
-  return {std::move(event), rows.int8(row, 14), rows.int4(row, 15), rkey};
+  event->val = text(row.val);
+  event->active = row.active;
+  event->status = text(row.status);
+  event->handle = text(row.handle);
+  event->handle_valid = row.handle_valid;
+  return {std::move(event), row.actor_id, row.collection_id, row.rkey};
 }
 
 /// The draft of a position, if it passed the filter.
@@ -146,16 +159,16 @@ std::optional<std::int64_t> add_records_of(store::Session& session,
                                            std::span<const Draft* const> drafts,
                                            std::size_t max_bytes, std::size_t& bytes) {
   for (const Draft* draft : drafts) draft->event->is_superseded = true;
-  const Rows rows = session.execute(
-      sql::change_feed_records, store::column(drafts, &Draft::actor_id),
-      store::column(drafts, &Draft::collection_id), store::column(drafts, &Draft::rkey), max_bytes);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto& event = *drafts[static_cast<std::size_t>(rows.int4(i, 0)) - 1]->event;
-    if (rows.is_null(i, 2)) return event.pos;
-    bytes += rows.text(i, 2).size();
-    if (cid_at(rows, i, 1) != event.cid) continue;
+  for (RecordRow& row :
+       session.query<RecordRow>(sql::change_feed_records, store::column(drafts, &Draft::actor_id),
+                                store::column(drafts, &Draft::collection_id),
+                                store::column(drafts, &Draft::rkey), max_bytes)) {
+    auto& event = *drafts[static_cast<std::size_t>(row.place) - 1]->event;
+    if (!row.text) return event.pos;
+    bytes += row.text->size();
+    if (cid_text(row.cid) != event.cid) continue;
     event.is_superseded = false;
-    event.record = rows.text(i, 2);
+    event.record = std::move(*row.text);
   }
   return std::nullopt;
 }
@@ -221,18 +234,18 @@ std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeli
                                     const ChangeFilter& filter, const PageLimits& limits,
                                     const PageAccounts& accounts, const ReadsRecord& reads_record) {
   const PositionRange range{from, from + static_cast<std::int64_t>(limits.changes)};
-  const Rows rows = session.execute(sql::change_feed_changes, range.first, range.end);
+  auto rows = session.query<ChangeRow>(sql::change_feed_changes, range.first, range.end);
   ChangePage page{.events = {}, .next = from, .time_us = time_us};
   if (rows.empty()) {
     // A partition may have been dropped below this position only.
     if (read_log_state(session).oldest > from) return std::nullopt;
     return page;
   }
-  if (rows.int8(0, 0) != from) return std::nullopt;
+  if (rows.front().pos != from) return std::nullopt;
   std::vector<Draft> drafts;
   drafts.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto draft = draft_of(rows, i);
+  for (ChangeRow& row : rows) {
+    auto draft = draft_of(std::move(row));
     const bool passes = accounts.has(draft.actor_id) && filter.passes(*draft.event);
     if (passes && drafts.size() == limits.events) break;
     page.time_us = std::max(draft.event->at.time_since_epoch().count(), page.time_us + 1);

@@ -36,9 +36,9 @@ bool is_expired(store::Session& session, std::int64_t number) {
       .run(fmt::format(
           "SELECT coalesce((SELECT at FROM skua.change_log_{} ORDER BY pos DESC "
           "LIMIT 1) < clock_timestamp() - retention, true) "
-          "AND NOT EXISTS (SELECT FROM skua.consumers AS c JOIN skua.consumer_lanes "
+          "AND NOT EXISTS (SELECT 1 FROM skua.consumers AS c JOIN skua.consumer_lanes "
           "AS l ON l.consumer_id = c.id WHERE c.role <> 'retired' AND c.state <> "
-          "'lagged out' AND l.pos < {}) AND NOT EXISTS (SELECT FROM skua.waiting_changes AS w "
+          "'lagged out' AND l.pos < {}) AND NOT EXISTS (SELECT 1 FROM skua.waiting_changes AS w "
           "WHERE w.pos < {}) FROM skua.change_log_state",
           number, (number + 1) << 24, (number + 1) << 24))
       .boolean(0, 0);

@@ -3,7 +3,7 @@
 SELECT e.did, a.id
 FROM skua.excluded_accounts AS e
 LEFT JOIN bsky.actors AS a ON a.did = e.did
-WHERE NOT EXISTS (SELECT FROM skua.dropped_indexes)
+WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)
   AND (
     e.removed_at IS NULL AND ($1::boolean OR e.excluded_at < clock_timestamp() - interval '15 seconds')
     OR e.removed_at < e.excluded_at + interval '10 minutes'
@@ -22,7 +22,7 @@ ORDER BY collection;
 -- name: retention_next
 SELECT r.collection
 FROM skua.retention AS r
-WHERE NOT EXISTS (SELECT FROM skua.dropped_indexes)
+WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)
   AND (r.next_block IS NOT NULL OR r.pass_at IS NULL OR r.pass_at < clock_timestamp() - interval '1 hour')
 ORDER BY r.pass_at NULLS FIRST
 LIMIT 1;

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/account_number.hpp"
 #include "backfill/queue/job_commands.hpp"
+#include "base/account_number.hpp"
 #include "base/count_text.hpp"
 #include "base/number_text.hpp"
 #include "status/backfill_text.hpp"

@@ -4,4 +4,4 @@
 LOCK TABLE skua.consumers IN SHARE UPDATE EXCLUSIVE MODE;
 
 -- name: consumers_exists
-SELECT EXISTS (SELECT FROM skua.consumers WHERE name = $1::text AND role <> 'retired');
+SELECT EXISTS (SELECT 1 FROM skua.consumers WHERE name = $1::text AND role <> 'retired');

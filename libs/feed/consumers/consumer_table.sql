@@ -18,7 +18,7 @@ WHERE c.name = $1::text
   AND c.role = 'next'
   AND (
     c.state IN ('stopped', 'lagged out')
-    OR EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.is_blocked));
+    OR EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.is_blocked));
 
 -- name: consumers_rebuild
 INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides)
@@ -30,7 +30,7 @@ LIMIT 1
 ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
 
 -- name: consumers_is_live
-SELECT EXISTS (SELECT FROM skua.consumers WHERE name = $1::text AND role = 'live');
+SELECT EXISTS (SELECT 1 FROM skua.consumers WHERE name = $1::text AND role = 'live');
 
 -- name: consumers_skip
 UPDATE skua.consumer_lanes AS l
@@ -47,7 +47,7 @@ WITH halted AS (
   SELECT c.id FROM skua.consumers AS c
   WHERE c.name = $1 AND c.role <> 'retired'
     AND (c.state = 'stopped'
-      OR EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked))
+      OR EXISTS (SELECT 1 FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked))
 ),
 continued AS (
   UPDATE skua.consumers AS c SET state = 'running', error = NULL
@@ -83,7 +83,7 @@ SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.p
   coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), false),
   coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false)
 FROM (
-  SELECT skua.change_log_end() AS log_end, EXISTS (SELECT FROM skua.dropped_indexes) AS has_bootstrap,
+  SELECT skua.change_log_end() AS log_end, EXISTS (SELECT 1 FROM skua.dropped_indexes) AS has_bootstrap,
     EXISTS (
       SELECT FROM pg_stat_activity AS s
       WHERE s.datname = current_database() AND starts_with(s.application_name, $1::text || ' ')

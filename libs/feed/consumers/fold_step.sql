@@ -13,12 +13,12 @@ WHERE consumer_id = $1::int4 AND lane = $2::int4;
 -- The lane that waits longest, of those that have work that is due.
 SELECT c.id, c.name, l.lane, c.lanes, l.pos, least(e.log_end, l.pos + least(l.batch, p.batch)),
   l.waiting_pos IS NOT NULL,
-  EXISTS (SELECT FROM skua.change_log AS b WHERE b.pos <= l.pos),
+  EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= l.pos),
   EXISTS (
     SELECT FROM skua.change_log AS b
     WHERE b.pos >= l.pos AND b.pos < least(e.log_end, l.pos + least(l.batch, p.batch)) AND b.n = 1 AND b.kind = '{5}'
   )
-FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT FROM skua.dropped_indexes)) AS e
+FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
 CROSS JOIN skua.consumers AS c
 JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
 {{tuning}}

@@ -1,12 +1,12 @@
 -- name: consumers_next_to_build
 -- Lanes exist: the tables are built, and a crash came before the consumer was set to running.
-SELECT c.id, c.name, c.lanes, EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id)
+SELECT c.id, c.name, c.lanes, EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id)
 FROM skua.consumers AS c
 WHERE c.state = 'filling'
   AND c.role = 'next'
   AND NOT c.paused
   AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp())
-  AND NOT EXISTS (SELECT FROM skua.dropped_indexes)
+  AND NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)
 ORDER BY c.id;
 
 -- name: consumers_lock_build
@@ -46,7 +46,7 @@ WHERE c.role = 'next'
   AND c.state = 'running'
   AND NOT c.paused
   AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp())
-  AND NOT EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked)
+  AND NOT EXISTS (SELECT 1 FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked)
   AND (
     SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id
   ) >= skua.change_log_end() - $1::int8

@@ -14,7 +14,7 @@ WHERE consumer_id = $1::int4 AND lane = $2::int4;
 -- are due. An account has one batch at a time, so its oldest ones come first.
 SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, least(coalesce(l.batch, p.batch), p.batch),
   w.actor_id, w.pos, coalesce(w.until, l.pos), least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at
-FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT FROM skua.dropped_indexes)) AS e
+FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
 CROSS JOIN skua.consumers AS c
 JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
 {{tuning}}

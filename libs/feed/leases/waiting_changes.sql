@@ -78,7 +78,7 @@ FROM skua.dead_letter AS d
 JOIN skua.consumers AS c ON c.name = d.consumer
 CROSS JOIN skua.change_log_state AS s
 WHERE c.id = $1 AND d.status = 'requested' AND d.pos IS NOT NULL
-  AND NOT EXISTS (SELECT FROM skua.waiting_changes AS w WHERE w.consumer_id = c.id AND w.letter_id = d.id)
+  AND NOT EXISTS (SELECT 1 FROM skua.waiting_changes AS w WHERE w.consumer_id = c.id AND w.letter_id = d.id)
 
 -- name: waiting_refuse_old
 UPDATE skua.dead_letter AS t
@@ -87,7 +87,7 @@ SET status = 'dead', attempts = t.attempts + 1, last_at = clock_timestamp(),
 WHERE t.id IN (
   SELECT d.id
   {{requested_letters}}
-    AND (d.timeline <> s.timeline OR NOT EXISTS (SELECT FROM skua.change_log AS b WHERE b.pos <= d.pos))
+    AND (d.timeline <> s.timeline OR NOT EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= d.pos))
 );
 
 -- name: waiting_add_requested

@@ -35,7 +35,7 @@ WHERE c.kind = 6
 UNION ALL
 SELECT c.actor_id, 1, c.actor_id, c.rkey, c.pos FROM changed AS c
 WHERE c.kind = 1 AND (c.op <> 2 OR c.pos IN (SELECT r.pos FROM refs AS r))
-  AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
+  AND EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
 
 -- fragment: queue_posts
 WITH RECURSIVE below (actor_id, rkey, depth) AS (
@@ -73,7 +73,7 @@ above (actor_id, rkey, sort_at, height, ancestor, ancestor_rkey, next_actor, nex
   SELECT x.actor_id, x.rkey, x.sort_at, x.height + 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM above AS x
   CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
     WHERE a.actor_id = x.next_actor AND a.rkey = x.next_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
-  WHERE x.height < 5 AND NOT EXISTS (SELECT FROM bsky.post_rules AS r
+  WHERE x.height < 5 AND NOT EXISTS (SELECT 1 FROM bsky.post_rules AS r
     WHERE r.actor_id = x.ancestor AND r.rkey = x.ancestor_rkey AND r.is_hidden)
 ),
 found AS (
@@ -83,7 +83,7 @@ found AS (
   CROSS JOIN LATERAL (SELECT * FROM bsky.likes AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
   CROSS JOIN LATERAL (VALUES (l.subject_actor, 1, l.subject_actor, l.subject_collection, l.subject_rkey),
     (l.via_actor, 2, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
-  WHERE k.collection_id = 2 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.likes AS o
+  WHERE k.collection_id = 2 AND (k.is_new OR NOT EXISTS (SELECT 1 FROM (SELECT o.rkey FROM bsky.likes AS o
     WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
       AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey))
   UNION ALL
@@ -93,14 +93,14 @@ found AS (
   CROSS JOIN LATERAL (SELECT * FROM bsky.reposts AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
   CROSS JOIN LATERAL (VALUES (l.subject_actor, 3, l.subject_actor, l.subject_collection, l.subject_rkey),
     (l.via_actor, 4, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
-  WHERE k.collection_id = 3 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.reposts AS o
+  WHERE k.collection_id = 3 AND (k.is_new OR NOT EXISTS (SELECT 1 FROM (SELECT o.rkey FROM bsky.reposts AS o
     WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
       AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey))
   UNION ALL
   SELECT f.subject_actor, f.actor_id, 7, f.rkey, 5, NULL, NULL, NULL, least(f.created_at, f.indexed_at), 5
   FROM keys AS k
   CROSS JOIN LATERAL (SELECT * FROM bsky.follows AS f WHERE f.actor_id = k.actor_id AND f.rkey = k.rkey OFFSET 0) AS f
-  WHERE k.collection_id = 7 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.follows AS o
+  WHERE k.collection_id = 7 AND (k.is_new OR NOT EXISTS (SELECT 1 FROM (SELECT o.rkey FROM bsky.follows AS o
     WHERE o.subject_actor = f.subject_actor AND o.actor_id = f.actor_id LIMIT 100) AS o WHERE o.rkey < f.rkey))
   UNION ALL
   SELECT m.id, p.actor_id, 1, p.rkey, 6, NULL, NULL, NULL, p.sort_at, 0

@@ -31,7 +31,7 @@ turns AS MATERIALIZED (SELECT account, served_at FROM {PROJECTION_turns} ORDER B
 -- fragment: taken_posts
 -- `taken` has the next posts (actor_id, rkey), at most 2,000 in all, and the same number for each account.
 {{turns}},
-with_posts AS MATERIALIZED (SELECT t.account FROM turns AS t WHERE EXISTS (SELECT FROM {PROJECTION_due} AS d WHERE d.account = t.account)),
+with_posts AS MATERIALIZED (SELECT t.account FROM turns AS t WHERE EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)),
 served AS (UPDATE {PROJECTION_turns} AS t SET served_at = clock_timestamp() FROM turns AS n WHERE t.account = n.account),
 taken AS (
   DELETE FROM {PROJECTION_due} AS d USING (
@@ -54,14 +54,14 @@ INSERT INTO {PROJECTION_turns} (account) SELECT DISTINCT account FROM queued ON 
 -- drain
 -- Forgets accounts without work, of those that come next.
 DELETE FROM {PROJECTION_turns} AS t USING (SELECT account FROM {PROJECTION_turns} ORDER BY served_at, account LIMIT 1000) AS n
-WHERE t.account = n.account AND NOT EXISTS (SELECT FROM {PROJECTION_queue} AS q WHERE q.account = t.account)
-  AND NOT EXISTS (SELECT FROM {PROJECTION_due} AS d WHERE d.account = t.account)
+WHERE t.account = n.account AND NOT EXISTS (SELECT 1 FROM {PROJECTION_queue} AS q WHERE q.account = t.account)
+  AND NOT EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)
 
 -- drain
 -- Takes the oldest keys of accounts without due posts: the first keys of all accounts, then the second ones, until they have 2,000
 -- posts. A key with 300 posts or more counts as one with 2,000: of such keys one at most is taken, and their posts are not counted.
 WITH {{turns}},
-waiting AS MATERIALIZED (SELECT t.* FROM turns AS t WHERE NOT EXISTS (SELECT FROM {PROJECTION_due} AS d WHERE d.account = t.account)),
+waiting AS MATERIALIZED (SELECT t.* FROM turns AS t WHERE NOT EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)),
 keys AS MATERIALIZED (
   SELECT w.served_at, q.*, row_number() OVER (PARTITION BY w.account ORDER BY q.pos, q.kind, q.actor_id, q.rkey) AS turn
   FROM waiting AS w CROSS JOIN LATERAL (SELECT * FROM {PROJECTION_queue} AS q WHERE q.account = w.account
@@ -69,7 +69,7 @@ keys AS MATERIALIZED (
 ),
 sized AS MATERIALIZED (
   SELECT q.*, CASE WHEN p.count < 300 THEN p.count ELSE 2000 END AS size FROM keys AS q
-  CROSS JOIN LATERAL (SELECT count(*) FROM (SELECT FROM ({{queue_posts}}) AS p LIMIT 300) AS p) AS p
+  CROSS JOIN LATERAL (SELECT count(*) FROM (SELECT 1 FROM ({{queue_posts}}) AS p LIMIT 300) AS p) AS p
 ),
 chosen AS (
   SELECT s.*, sum(size) OVER (ORDER BY turn, served_at, account ROWS UNBOUNDED PRECEDING) - size AS before FROM sized AS s
@@ -88,5 +88,5 @@ ON CONFLICT (account, actor_id, rkey) DO NOTHING
 
 -- waiting
 SELECT least((SELECT min(pos) FROM {PROJECTION_queue}),
-  (SELECT min(t.due_pos) FROM {PROJECTION_turns} AS t WHERE EXISTS (SELECT FROM {PROJECTION_due} AS d WHERE d.account = t.account))),
-  EXISTS (SELECT FROM {PROJECTION_due})
+  (SELECT min(t.due_pos) FROM {PROJECTION_turns} AS t WHERE EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account))),
+  EXISTS (SELECT 1 FROM {PROJECTION_due})

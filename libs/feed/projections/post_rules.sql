@@ -32,23 +32,23 @@ refs AS MATERIALIZED (
 
 -- fragment: queue_keys
 SELECT c.actor_id AS account, 1 AS kind, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE (c.collection_id = 4
-    OR c.collection_id = 1 AND EXISTS (SELECT FROM bsky.threadgates AS g
+    OR c.collection_id = 1 AND EXISTS (SELECT 1 FROM bsky.threadgates AS g
       WHERE g.actor_id = c.actor_id AND g.rkey = c.rkey AND g.allow_mentioned))
-  AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.root_actor = c.actor_id AND p.root_rkey = c.rkey)
+  AND EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.root_actor = c.actor_id AND p.root_rkey = c.rkey)
 UNION ALL
 SELECT c.actor_id, 2, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE c.collection_id = 5
-  AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.quote_actor = c.actor_id AND p.quote_rkey = c.rkey)
+  AND EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.quote_actor = c.actor_id AND p.quote_rkey = c.rkey)
 UNION ALL
 SELECT c.actor_id, 3, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE c.collection_id = 1
-  AND EXISTS (SELECT FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
+  AND EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
 UNION ALL
 SELECT r.author, 4, v.actor_id, v.root_actor::int8, r.pos FROM refs AS r CROSS JOIN LATERAL (
   VALUES (r.author, r.actor_id), (r.actor_id, r.author)) AS v(actor_id, root_actor)
 WHERE r.role = 5 AND r.delta <> 0
-  AND EXISTS (SELECT FROM {post_rules} AS t WHERE t.root_actor = v.root_actor AND t.actor_id = v.actor_id)
+  AND EXISTS (SELECT 1 FROM {post_rules} AS t WHERE t.root_actor = v.root_actor AND t.actor_id = v.actor_id)
 UNION ALL
 SELECT r.author, 5, r.actor_id, 0, r.pos FROM refs AS r WHERE r.role = 11
-  AND EXISTS (SELECT FROM {post_rules} AS t WHERE t.actor_id = r.actor_id)
+  AND EXISTS (SELECT 1 FROM {post_rules} AS t WHERE t.actor_id = r.actor_id)
 
 -- fragment: queue_posts
   SELECT p.actor_id, p.rkey FROM bsky.posts AS p
@@ -86,7 +86,7 @@ posts AS MATERIALIZED (
 ),
 asking AS MATERIALIZED (
   SELECT p.actor_id, p.rkey, p.root_actor, p.root_rkey FROM posts AS p
-  CROSS JOIN LATERAL (SELECT FROM bsky.threadgates AS g WHERE g.actor_id = p.root_actor AND g.rkey = p.root_rkey
+  CROSS JOIN LATERAL (SELECT 1 FROM bsky.threadgates AS g WHERE g.actor_id = p.root_actor AND g.rkey = p.root_rkey
     AND g.post_actor = g.actor_id AND g.post_rkey = g.rkey AND g.is_restricted AND g.allow_mentioned OFFSET 0) AS g
   WHERE p.actor_id <> p.root_actor
 ),
@@ -120,7 +120,7 @@ judged AS MATERIALIZED (
       AND NOT (g.allow_lists IS NOT NULL AND EXISTS (
         SELECT FROM unnest(g.allow_lists[:20]) AS u(uri)
         CROSS JOIN LATERAL (SELECT l.* FROM bsky.resolve_uri(u.uri) AS l WHERE u.uri LIKE 'at://did:%') AS l
-        CROSS JOIN LATERAL (SELECT FROM bsky.list_items AS i WHERE i.list_actor = l.actor_id AND i.list_rkey = l.rkey
+        CROSS JOIN LATERAL (SELECT 1 FROM bsky.list_items AS i WHERE i.list_actor = l.actor_id AND i.list_rkey = l.rkey
           AND i.subject_actor = p.actor_id AND i.actor_id = l.actor_id LIMIT 1) AS i))
       AS violates_threadgate,
     CASE WHEN g.hidden_replies IS NULL THEN false
@@ -206,7 +206,7 @@ written AS (
     is_hidden = EXCLUDED.is_hidden, has_invalid_root = EXCLUDED.has_invalid_root
   WHERE t IS DISTINCT FROM EXCLUDED
 ),
-{{append}} AND EXISTS (SELECT FROM skua.consumers WHERE id = {consumer} AND role = 'live')
+{{append}} AND EXISTS (SELECT 1 FROM skua.consumers WHERE id = {consumer} AND role = 'live')
 
 -- fill
 WITH keys AS MATERIALIZED (

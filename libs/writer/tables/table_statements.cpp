@@ -145,7 +145,7 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
          "AND (t.cid = u.cid AND t.actor_id = ANY($1::int8[])) IS NOT TRUE), "
          "written AS (INSERT INTO bsky." +
          table_ + " AS t (" + names + ") SELECT " + names + stage +
-         "WHERE NOT EXISTS (SELECT FROM bsky." + table_ + " AS t WHERE " + same_key() +
+         "WHERE NOT EXISTS (SELECT 1 FROM bsky." + table_ + " AS t WHERE " + same_key() +
          " AND (t.rev >= u.rev OR t.cid = u.cid AND t.actor_id = ANY($1::int8[]))) ON CONFLICT (" +
          key_names + ") DO UPDATE SET " + set +
          ", indexed_at = CASE WHEN t.cid IS NOT DISTINCT FROM EXCLUDED.cid THEN t.indexed_at "

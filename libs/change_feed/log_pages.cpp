@@ -18,8 +18,8 @@ namespace {
 struct ChangeRow {
   std::int64_t pos;
   Timestamp at;
-  std::string kind;
-  std::string op;
+  std::optional<std::string> kind;
+  std::optional<std::string> op;
   std::optional<std::string> did;
   std::optional<std::string> collection;
   std::optional<std::string> rkey_text;
@@ -105,8 +105,8 @@ Draft draft_of(ChangeRow&& row) {
   const auto text = [](std::optional<std::string>& value) { return std::move(value).value_or(""); };
   event->pos = row.pos;
   event->at = row.at;
-  event->kind = std::move(row.kind);
-  event->op = std::move(row.op);
+  event->kind = text(row.kind);
+  event->op = text(row.op);
   event->did = text(row.did);
   event->collection = text(row.collection);
   if (event->kind == "record") {

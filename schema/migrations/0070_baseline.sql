@@ -2,17 +2,17 @@
 -- The views and functions that show account numbers are dropped; their files create them again after this migration. An object
 -- of a user that depends on one of them ends the migration with its name.
 
--- The projections that views show. The views of projections have no file.
+-- The views of projections have no file.
 CREATE TEMP TABLE shown_projections ON COMMIT DROP AS
-SELECT c.oid, c.relname AS name, obj_description(c.oid, 'pg_class') AS comment,
-  substring(pg_get_viewdef(c.oid) FROM 'FROM skua\.\w+_([0-9]+)')::int4 AS consumer_id
-FROM pg_class AS c
+SELECT c.relname AS name, substring(pg_get_viewdef(c.oid) FROM 'FROM skua\.\w+_([0-9]+)')::int4 AS consumer_id,
+  string_agg(format('NULL::%s AS %I', CASE WHEN a.attname ~ '^(actor_id|recipient|\w+_actor)$' THEN 'int8'
+    ELSE format_type(a.atttypid, a.atttypmod) END, a.attname), ', ' ORDER BY a.attnum) AS columns,
+  format('COMMENT ON VIEW bsky.%I IS %L; ', c.relname, obj_description(c.oid, 'pg_class'))
+    || string_agg(format('COMMENT ON COLUMN bsky.%I.%I IS %L', c.relname, a.attname, col_description(c.oid, a.attnum)), '; ') AS comments
+FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0
 WHERE c.relnamespace = 'bsky'::regnamespace AND c.relkind = 'v'
-  AND c.relname IN ('post_stats', 'actor_stats', 'notifications', 'post_rules', 'tag_trends');
-CREATE TEMP TABLE shown_columns ON COMMIT DROP AS
-SELECT p.name AS view_name, a.attnum, a.attname AS name, col_description(a.attrelid, a.attnum) AS comment,
-  CASE WHEN a.attname ~ '^(actor_id|recipient|\w+_actor)$' THEN 'int8' ELSE format_type(a.atttypid, a.atttypmod) END AS type
-FROM shown_projections AS p JOIN pg_attribute AS a ON a.attrelid = p.oid AND a.attnum > 0;
+  AND c.relname IN ('post_stats', 'actor_stats', 'notifications', 'post_rules', 'tag_trends')
+GROUP BY c.oid, c.relname;
 
 DROP FUNCTION IF EXISTS
   bsky.post(text), bsky.quotes_of(text, boolean), bsky.replies_of(text, boolean), bsky.search(text, int4),
@@ -104,16 +104,10 @@ CREATE INDEX reposts_subject ON bsky.reposts (subject_actor, subject_rkey, actor
 DO $$
 DECLARE
   shown record;
-  part record;
 BEGIN
   FOR shown IN SELECT * FROM shown_projections LOOP
-    EXECUTE format('CREATE VIEW bsky.%I AS SELECT %s WHERE false', shown.name, (
-      SELECT string_agg(format('NULL::%s AS %I', c.type, c.name), ', ' ORDER BY c.attnum)
-      FROM shown_columns AS c WHERE c.view_name = shown.name));
-    EXECUTE format('COMMENT ON VIEW bsky.%I IS %L', shown.name, shown.comment);
-    FOR part IN SELECT * FROM shown_columns AS c WHERE c.view_name = shown.name LOOP
-      EXECUTE format('COMMENT ON COLUMN bsky.%I.%I IS %L', shown.name, part.name, part.comment);
-    END LOOP;
+    EXECUTE format('CREATE VIEW bsky.%I AS SELECT %s WHERE false', shown.name, shown.columns);
+    EXECUTE shown.comments;
     IF shown.consumer_id IS NOT NULL THEN
       PERFORM skua.show_projection(shown.name, shown.consumer_id);
     END IF;

@@ -44,26 +44,12 @@ CREATE TABLE bsky.collections (
   nsid text NOT NULL UNIQUE
 );
 INSERT INTO bsky.collections (id, nsid) VALUES
-  (1, 'app.bsky.feed.post'),
-  (2, 'app.bsky.feed.like'),
-  (3, 'app.bsky.feed.repost'),
-  (4, 'app.bsky.feed.threadgate'),
-  (5, 'app.bsky.feed.postgate'),
-  (6, 'app.bsky.feed.generator'),
-  (7, 'app.bsky.graph.follow'),
-  (8, 'app.bsky.graph.block'),
-  (9, 'app.bsky.graph.list'),
-  (10, 'app.bsky.graph.listitem'),
-  (11, 'app.bsky.graph.listblock'),
-  (12, 'app.bsky.graph.starterpack'),
-  (13, 'app.bsky.graph.verification'),
-  (14, 'app.bsky.actor.profile'),
-  (15, 'app.bsky.actor.status'),
-  (16, 'chat.bsky.actor.declaration'),
-  (17, 'app.bsky.notification.declaration'),
-  (18, 'com.germnetwork.declaration'),
-  (19, 'app.bsky.labeler.service'),
-  (20, 'app.bsky.actor.contentVisibilityDeclaration');
+  (1, 'app.bsky.feed.post'), (2, 'app.bsky.feed.like'), (3, 'app.bsky.feed.repost'), (4, 'app.bsky.feed.threadgate'),
+  (5, 'app.bsky.feed.postgate'), (6, 'app.bsky.feed.generator'), (7, 'app.bsky.graph.follow'), (8, 'app.bsky.graph.block'),
+  (9, 'app.bsky.graph.list'), (10, 'app.bsky.graph.listitem'), (11, 'app.bsky.graph.listblock'),
+  (12, 'app.bsky.graph.starterpack'), (13, 'app.bsky.graph.verification'), (14, 'app.bsky.actor.profile'),
+  (15, 'app.bsky.actor.status'), (16, 'chat.bsky.actor.declaration'), (17, 'app.bsky.notification.declaration'),
+  (18, 'com.germnetwork.declaration'), (19, 'app.bsky.labeler.service'), (20, 'app.bsky.actor.contentVisibilityDeclaration');
 COMMENT ON TABLE bsky.collections IS 'The collections, by number. Collections below 1000 have a table of their own. The records of the others are in bsky.records.';
 COMMENT ON COLUMN bsky.collections.id IS 'The number: fixed below 1000, otherwise assigned when the collection is first seen.';
 COMMENT ON COLUMN bsky.collections.nsid IS 'The NSID of the collection, such as app.bsky.feed.post.';

@@ -98,6 +98,9 @@ BEGIN
 END
 $$;
 
+-- The change of its type resets the storage of a column, in each partition.
+ALTER TABLE skua.change_log ALTER actor_id SET STORAGE EXTERNAL, ALTER ref_actor SET STORAGE EXTERNAL;
+
 CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey, actor_id);
 CREATE INDEX reposts_subject ON bsky.reposts (subject_actor, subject_rkey, actor_id);
 

@@ -44,11 +44,11 @@ class FeedTest : public PostgresTest {
   /// Stores a like of the account 2's first post.
   void store_like(std::int64_t rkey, int version = 1, AccountNumber actor_id = 1) {
     store::Params params;
-    params.int4(actor_id).int8(rkey).bytea(digest(version));
+    params.int8(actor_id).int8(rkey).bytea(digest(version));
     static const store::Statement kStore{
         "test_store_like",
         "INSERT INTO bsky.likes (actor_id, rkey, rev, indexed_at, created_at, subject_actor, "
-        "subject_collection, subject_rkey, subject_cid, cid) VALUES ($1::int4, $2::int8, 5, now(), "
+        "subject_collection, subject_rkey, subject_cid, cid) VALUES ($1::int8, $2::int8, 5, now(), "
         "'2026-01-01', 2, 1, 0, $3::bytea, $3::bytea) ON CONFLICT (actor_id, rkey) DO UPDATE SET "
         "cid = EXCLUDED.cid"};
     session().execute(kStore, params);

@@ -34,7 +34,7 @@ const std::string kQuick =
     R"({"pause_ms": 0, "batch": 8, "max_attempts": 2, "retry_ms": 1, "max_retry_ms": 1})";
 
 /// A change that a lease has: its position and its account.
-using Delivered = std::pair<std::int64_t, std::int32_t>;
+using Delivered = std::pair<std::int64_t, AccountNumber>;
 
 class LeasesTest : public ChangesTest {
  protected:
@@ -69,11 +69,11 @@ class LeasesTest : public ChangesTest {
           "SELECT pos, actor_id FROM skua.changes_between({}, {}) WHERE {} ORDER BY pos LIMIT {}",
           lease->pos, lease->end,
           lease->key ? fmt::format("actor_id = {}", *lease->key)
-                     : fmt::format("actor_id & {} = {} AND actor_id <> ALL ('{{{}}}'::int4[])",
+                     : fmt::format("actor_id & {} = {} AND actor_id <> ALL ('{{{}}}'::int8[])",
                                    lease->lanes - 1, lease->name.lane, others),
           lease->batch));
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        taken.changes.emplace_back(rows.int8(i, 0), rows.int4(i, 1));
+        taken.changes.emplace_back(rows.int8(i, 0), rows.int8(i, 1));
       }
       const bool is_full = static_cast<std::int32_t>(rows.size()) == lease->batch;
       const std::int64_t end = is_full ? taken.changes.back().first + 1 : lease->end;
@@ -321,7 +321,7 @@ TEST_F(LeasesTest, a_lease_that_ended_a_minute_ago_is_abandoned) {
 TEST_F(LeasesTest, the_policy_block_lane_stops_one_lane) {
   add("block_lane", 2);
   for (int account = 1; account <= 4; ++account) like(account);
-  std::set<std::int32_t> processed;
+  std::set<AccountNumber> processed;
   while (const auto taken = take()) {
     const AccountNumber account = taken->changes.front().second;
     if (account == 1) {
@@ -553,9 +553,9 @@ TEST_P(LeaseModelTest, each_change_of_an_account_is_processed_in_order_and_at_le
   std::mt19937 random(GetParam());
   const auto chance = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
   add("block_key", 2);
-  std::map<std::int32_t, std::vector<std::int64_t>> written;
-  std::map<std::int32_t, std::vector<std::int64_t>> processed;
-  std::map<std::int32_t, std::int64_t> posts;
+  std::map<AccountNumber, std::vector<std::int64_t>> written;
+  std::map<AccountNumber, std::vector<std::int64_t>> processed;
+  std::map<AccountNumber, std::int64_t> posts;
   std::vector<Taken> former;
   bool poisoned = true;
   const auto process = [&](const Delivered& change) {

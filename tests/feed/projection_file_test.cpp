@@ -130,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"fragment", "{{rows}}", "{{row}}",
                 "{{row}} is no fragment of the file, or contains itself"},
         Mistake{"endless", "count(*), lang", "{{rows}}",
-                "{{rows}} is no fragment of the file, or contains itself"},
-        Mistake{"empty", "SELECT 2\n", "", "line 26: `-- fold` has no SQL"},
+                "{{columns}} is no fragment of the file, or contains itself"},
+        Mistake{"empty", "SELECT 2\n", "", "line 23: `-- fold` has no SQL"},
         Mistake{"include", "-- publish\nSELECT 4", "-- include: other", "no file other"},
         Mistake{"differences", "-- differences", "-- difference", "`-- differences` is missing"}),
     [](const auto& info) { return std::string(info.param.name); });

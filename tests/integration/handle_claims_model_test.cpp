@@ -39,7 +39,7 @@ class HandleClaimsModelTest : public test::PostgresTest {
                     count));
     std::vector<AccountNumber> ids;
     const store::Rows rows = session().run("SELECT id FROM bsky.actors ORDER BY id");
-    for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(rows.int4(i, 0));
+    for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(rows.int8(i, 0));
     return ids;
   }
   static std::size_t write(store::Session& session, const std::vector<HandleClaim>& claims,

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
 #include "resolve/actor_sequence.hpp"
 #include "store/record_key.hpp"
 #include "support/made_events.hpp"
@@ -298,17 +299,17 @@ class ResolverRaceTest : public ResolverTest {
 
   void expect_ids_as_stored() {
     const store::Rows rows = session().run("SELECT did, id FROM bsky.actors");
-    std::map<std::string, std::int32_t> stored;
+    std::map<std::string, AccountNumber> stored;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      stored[std::string(rows.text(i, 0))] = rows.int4(i, 1);
+      stored[std::string(rows.text(i, 0))] = rows.int8(i, 1);
     }
     for (const auto& seen : seen_) {
       for (const auto& [did, id] : seen) EXPECT_EQ(stored.at(did), id) << did;
     }
   }
 
-  std::vector<std::map<std::string, std::int32_t>> seen_ =
-      std::vector<std::map<std::string, std::int32_t>>(6);
+  std::vector<std::map<std::string, AccountNumber>> seen_ =
+      std::vector<std::map<std::string, AccountNumber>>(6);
 };
 
 TEST_F(ResolverRaceTest, threads_of_one_process_burn_no_id) {
@@ -451,7 +452,7 @@ TEST_F(ResolverCopyTest, a_name_that_cannot_be_stored_is_an_error_here_too) {
 
 TEST_F(ResolverCopyTest, numbers_that_were_not_used_are_kept) {
   ActorNumbers numbers;
-  const std::vector<std::int32_t> drawn = numbers.take(session(), 5);
+  const std::vector<AccountNumber> drawn = numbers.take(session(), 5);
   numbers.give_back(drawn);
   EXPECT_THAT(numbers.take(session(), 7), testing::UnorderedElementsAre(1, 2, 3, 4, 5, 6, 7));
 }

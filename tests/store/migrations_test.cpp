@@ -494,7 +494,7 @@ TEST_F(SchemaTest, each_view_and_function_belongs_to_one_file) {
 
 TEST_F(SchemaTest, files_that_are_applied_again_change_nothing) {
   session().run(
-      "CREATE TABLE skua.post_stats_7 (actor_id int4, rkey int8, likes int4, reposts int4, replies "
+      "CREATE TABLE skua.post_stats_7 (actor_id int8, rkey int8, likes int4, reposts int4, replies "
       "int4, quotes int4); INSERT INTO skua.post_stats_7 VALUES (1, 2, 3, 4, 5, 6); "
       "SELECT skua.show_projection('post_stats', 7); "
       "CREATE VIEW public.mine AS SELECT uri, likes FROM bsky.posts_view; "

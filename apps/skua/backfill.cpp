@@ -162,8 +162,8 @@ int run_backfill(const Invocation& invocation) {
   if (!is_done) stop_signal.limit_the_end();
   backfill.stop();
   print_end(backfill.metrics(), !is_done);
-  if (const auto defect = backfill.defect()) {
-    command_line::print_stderr("skua: {}\n", *defect);
+  if (const auto reason = backfill.reason_to_stop()) {
+    command_line::print_stderr("skua: {}\n", *reason);
     return kFailure;
   }
   if (!is_done) {

@@ -95,7 +95,7 @@ int replay(const Invocation& invocation) {
   bool stopping = false;
   bool complete = false;
   auto next_line = std::chrono::steady_clock::now() + every;
-  while (!complete && !stopping && !replay.defect()) {
+  while (!complete && !stopping && !replay.reason_to_stop()) {
     complete = replay.wait_for(std::chrono::milliseconds(100));
     stopping = stop_signal.wait_for(std::chrono::milliseconds(0));
     if (std::chrono::steady_clock::now() >= next_line) {
@@ -122,8 +122,8 @@ int replay(const Invocation& invocation) {
   if (const std::string problem = replay.file_problem(); !problem.empty()) {
     command_line::print_stderr("skua replay: {}\n", problem);
   }
-  if (const auto defect = replay.defect()) {
-    command_line::print_stderr("skua replay: {}\n", *defect);
+  if (const auto reason = replay.reason_to_stop()) {
+    command_line::print_stderr("skua replay: {}\n", *reason);
     return kFailure;
   }
   return complete && drained && !replay.file_is_broken() ? kSuccess : kFailure;

@@ -235,10 +235,10 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions 
   const bool is_done = backfill.is_idle();
   if (!is_done) stop_signal.limit_the_end();
   backfill.stop();
-  const auto defect = backfill.defect();
+  const auto reason = backfill.reason_to_stop();
   const bool all_well = print_ends(asker, dids);
-  if (defect) {
-    command_line::print_stderr("skua: {}\n", *defect);
+  if (reason) {
+    command_line::print_stderr("skua: {}\n", *reason);
     return End::Stopped;
   }
   if (!is_done) return End::Stopped;

@@ -167,7 +167,7 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
   constexpr std::chrono::milliseconds kGlance{250};
   MetricsPrinter printer(indexer, pages, database_url);
   pages::Heartbeat& heartbeat = pages.main_loop();
-  const auto ends = [&] { return indexer.defect() || indexer.database_change(); };
+  const auto ends = [&] { return indexer.fatal_error() || indexer.database_change(); };
   bool stopping = false;
   while (!stopping && !ends()) {
     // Short waits, so that a fatal error is noticed soon; a line only once per interval.
@@ -180,7 +180,7 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
   }
   heartbeat.rest();
   const bool was_asked = stop_signal.wait_for(std::chrono::milliseconds(0));
-  return was_asked || indexer.defect() ? RunEnd::Stop : RunEnd::OtherDatabase;
+  return was_asked || indexer.fatal_error() ? RunEnd::Stop : RunEnd::OtherDatabase;
 }
 
 /// Stops it, and reports the result as the exit code.
@@ -200,8 +200,8 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
                         one.cursor ? std::to_string(*one.cursor) : "-");
   }
   print_last_line(line);
-  if (const auto defect = indexer.defect()) {
-    print_error(*defect);
+  if (const auto error = indexer.fatal_error()) {
+    print_error(*error);
     return kFailure;
   }
   return clean ? kSuccess : kFailure;

@@ -28,15 +28,17 @@ pages::HealthLimits limits_of(const Invocation& invocation) {
 
 }  // namespace
 
-admin::AdminApi::Options admin_options(const Invocation& invocation,
-                                       const std::string& database_url) {
+std::unique_ptr<store::Runtime> admin_runtime(const std::string& database_url) {
+  return std::make_unique<store::Runtime>(
+      database_url, system_clock(), [](const std::string& what) {
+        logger("admin")->error("the admin API ends, the process continues: {}", what);
+      });
+}
+
+admin::AdminApi::Options admin_options(const Invocation& invocation) {
   admin::AdminApi::Options options;
-  options.database_url = database_url;
   options.guard.setting =
       fmt::format("the setting {} ({})", kAdminTokenFile.name, kAdminTokenFile.environment);
-  options.on_defect = [](const std::string& what) {
-    logger("admin")->error("the admin API ends, the process continues: {}", what);
-  };
   const auto file = invocation[kAdminTokenFile];
   if (!file) return options;
   try {
@@ -58,17 +60,17 @@ void warn_of_plain_token(const admin::AdminApi& api, const std::string& address)
 RunPages::RunPages(const Invocation& invocation, const std::string& database_url,
                    std::string settings_page)
     : settings_page_(std::move(settings_page)),
-      pages_({.database_url = database_url,
-              .command = "run",
-              .process = [this] { return process_state(); },
-              .metrics = [this] { return metrics(); },
-              .limits = limits_of(invocation),
-              .loops = {&main_loop_},
-              .on_defect =
-                  [](const std::string& what) {
-                    logger("pages")->error("the pages end, the indexer continues: {}", what);
-                  }}),
-      admin_(admin_options(invocation, database_url)) {
+      pages_runtime_(database_url, system_clock(),
+                     [](const std::string& what) {
+                       logger("pages")->error("the pages end, the indexer continues: {}", what);
+                     }),
+      admin_runtime_(admin_runtime(database_url)),
+      pages_(pages_runtime_, {.command = "run",
+                              .process = [this] { return process_state(); },
+                              .metrics = [this] { return metrics(); },
+                              .limits = limits_of(invocation),
+                              .loops = {&main_loop_}}),
+      admin_(*admin_runtime_, admin_options(invocation)) {
   const auto chosen = invocation[kHttp];
   if (!chosen || chosen->value != "off") {
     listen(chosen.value_or(SettingValue{kDefaultPages, kHttp.name}), !chosen,

@@ -13,14 +13,17 @@
 #include "option.hpp"
 #include "pages/heartbeat.hpp"
 #include "pages/pages.hpp"
+#include "store/runtime.hpp"
 
 namespace skua::cli {
 
+/// The runtime of the admin API: an error that ends its thread is logged, and the process
+/// continues.
+std::unique_ptr<store::Runtime> admin_runtime(const std::string& database_url);
+
 /// The admin API of `skua run` and `skua serve`, with the token of the setting. Without the setting
-/// it refuses all requests. An error that ends its thread is logged, and the process continues.
-/// Throws UsageError for a file that cannot give the token.
-admin::AdminApi::Options admin_options(const Invocation& invocation,
-                                       const std::string& database_url);
+/// it refuses all requests. Throws UsageError for a file that cannot give the token.
+admin::AdminApi::Options admin_options(const Invocation& invocation);
 
 /// Warns if clients would send the token over a network without TLS. `address`: of the server.
 void warn_of_plain_token(const admin::AdminApi& api, const std::string& address);
@@ -66,6 +69,9 @@ class RunPages {
   pages::Heartbeat main_loop_{"main"};
   /// Locked while the indexer is read.
   Guarded<Shown> shown_;
+  /// A fatal error of the pages or of the admin API ends these only.
+  store::Runtime pages_runtime_;
+  const std::unique_ptr<store::Runtime> admin_runtime_;
   pages::Pages pages_;
   admin::AdminApi admin_;
   /// Null: there are no pages.

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <chrono>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "addresses.hpp"
 #include "app/database.hpp"
 #include "base/count_text.hpp"
-#include "base/guarded.hpp"
 #include "base/log.hpp"
 #include "base/metric_group.hpp"
 #include "change_feed/feed_server.hpp"
@@ -25,6 +23,7 @@
 #include "settings.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
+#include "store/runtime.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
@@ -38,12 +37,9 @@ bool may_write_consumers(const std::string& url) {
 int serve(const Invocation& invocation) {
   StopSignal stop_signal;
   const auto listen = invocation[kListen];
-  Guarded<std::optional<std::string>> defect;
+  // The reason is printed at the end.
+  store::Runtime runtime(require_database(invocation), system_clock(), [](const std::string&) {});
   change_feed::FeedServer::Options options;
-  options.reader.database_url = require_database(invocation);
-  options.reader.on_defect = [&defect](const std::string& what) {
-    defect.with([&](std::optional<std::string>& current) { current = what; });
-  };
   options.server.address = listen.address;
   options.server.port = listen.port;
   options.server.limits.connections = invocation[kMaxClients];
@@ -51,42 +47,39 @@ int serve(const Invocation& invocation) {
   const bool is_loopback = http_server::is_loopback(listen.address);
   options.server.hosts = invocation[kHttpHost];
   options.server.hosts_setting = kHttpHost.name;
-  app::check_database(options.reader.database_url);
-  options.serves_leased = may_write_consumers(options.reader.database_url);
+  app::check_database(runtime.database_url);
+  options.serves_leased = may_write_consumers(runtime.database_url);
   if (!options.serves_leased) {
     logger("serve")->info(
         "the role of the database may only read: webhooks and pull consumers are not served");
   }
-  options.webhooks.database_url = options.reader.database_url;
-  options.webhooks.on_defect = options.reader.on_defect;
   options.webhooks.request_time = invocation[kWebhookTimeout];
   options.webhooks.ca_file = invocation[kCaFile];
 
   change_feed::FeedMetrics metrics;
-  admin::AdminApi admin(admin_options(invocation, options.reader.database_url));
+  const auto runtime_of_admin = admin_runtime(runtime.database_url);
+  admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
-  pages::Pages pages({.database_url = options.reader.database_url,
-                      .command = "serve",
-                      .process =
-                          [&phase, writes = options.serves_leased] {
-                            pages::ProcessState state;
-                            state.phase = phase;
-                            state.writes = writes;
-                            return state;
-                          },
-                      .metrics =
-                          [&] {
-                            auto values = values_of(metrics);
-                            std::ranges::move(values_of(admin.metrics()),
-                                              std::back_inserter(values));
-                            return status::labelled(std::move(values));
-                          },
-                      .loops = {&main_loop},
-                      .on_defect = options.reader.on_defect});
+  pages::Pages pages(runtime, {.command = "serve",
+                               .process =
+                                   [&phase, writes = options.serves_leased] {
+                                     pages::ProcessState state;
+                                     state.phase = phase;
+                                     state.writes = writes;
+                                     return state;
+                                   },
+                               .metrics =
+                                   [&] {
+                                     auto values = values_of(metrics);
+                                     std::ranges::move(values_of(admin.metrics()),
+                                                       std::back_inserter(values));
+                                     return status::labelled(std::move(values));
+                                   },
+                               .loops = {&main_loop}});
   pages.add_routes(options.routes);
   admin.add_routes(options.routes);
-  change_feed::FeedServer server(std::move(options), metrics);
+  change_feed::FeedServer server(runtime, std::move(options), metrics);
   if (!is_loopback) {
     logger("serve")->warn(
         "{} is not a loopback address: whoever reaches it can read all changes, without TLS and "
@@ -100,12 +93,9 @@ int serve(const Invocation& invocation) {
   print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
                              ListenAddress{listen.address, server.port()}.text(),
                              ListenAddress{listen.address, server.port()}.text()));
-  const auto failure = [&defect] {
-    return defect.with([](const std::optional<std::string>& current) { return current; });
-  };
   do {
     main_loop.beat(std::chrono::steady_clock::now());
-  } while (!failure() && !stop_signal.wait_for(std::chrono::milliseconds(250)));
+  } while (!runtime.fatal_error() && !stop_signal.wait_for(std::chrono::milliseconds(250)));
   main_loop.rest();
   phase = pages::ProcessState::Phase::Stopping;
   stop_signal.limit_the_end();
@@ -113,7 +103,7 @@ int serve(const Invocation& invocation) {
   server.stop();
   admin.stop();
   pages.stop();
-  if (const auto what = failure()) {
+  if (const auto what = runtime.fatal_error()) {
     print_error(*what);
     return kFailure;
   }

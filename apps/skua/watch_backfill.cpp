@@ -126,7 +126,7 @@ bool watch_backfill(const app::BackfillRun& backfill, std::chrono::seconds every
   auto draw_at = line_at;
   auto look_at = line_at;
   bool stopping = false;
-  while (!stopping && !backfill.is_idle() && !backfill.defect()) {
+  while (!stopping && !backfill.is_idle() && !backfill.reason_to_stop()) {
     stopping = stop_signal.wait_for(kHistoryPoll);
     const auto now = std::chrono::steady_clock::now();
     if (look && now - look_at >= kLook) {

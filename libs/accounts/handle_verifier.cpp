@@ -17,21 +17,17 @@ constexpr std::chrono::milliseconds kAtOnce{0};
 
 }  // namespace
 
-HandleVerifier::HandleVerifier(Check check, Options options, const Clock& clock)
+HandleVerifier::HandleVerifier(store::Runtime& runtime, Check check, Options options)
     : check_(std::move(check)),
-      options_(std::move(options)),
-      clock_(clock),
+      options_(options),
+      clock_(runtime.clocks.server),
       budget_(options_.per_second),
       queue_(options_.at_once * kWaitingEach),
-      thread_({.database_url = options_.database_url,
-               .session_name = "skua handles",
+      thread_(runtime,
+              {.session_name = "skua handles",
                .component = "identity",
                .failure = "handles cannot be checked",
-               .retry_pause = options_.pause,
-               .on_defect =
-                   [this](const std::string& what) {
-                     options_.on_defect("handles cannot be checked: " + what);
-                   }},
+               .retry_pause = options_.pause},
               [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 return write_and_take(session.get()) ? kAtOnce : options_.pause;
               }) {

@@ -47,7 +47,6 @@ class HandleVerifier {
   using Check = std::function<Result<void>(const std::string& did, const std::string& handle)>;
 
   struct Options {
-    std::string database_url;
     /// Concurrent look-ups, each on a thread of its own.
     std::size_t at_once = 8;
     /// Look-ups started per second at most, and in a burst after a quiet second. Many handles share
@@ -55,13 +54,10 @@ class HandleVerifier {
     double per_second = 20;
     /// Between two queries for due claims while none are due.
     std::chrono::milliseconds pause{1'000};
-    /// Called on the verifier's thread after a fatal error: no handle is looked up from then on.
-    std::function<void(const std::string& what)> on_defect;
   };
 
-  /// `check`: see Check. `clock`: PostgreSQL's, because the due times are its. It outlives the
-  /// verifier.
-  HandleVerifier(Check check, Options options, const Clock& clock);
+  /// `check`: see Check.
+  HandleVerifier(store::Runtime& runtime, Check check, Options options);
   ~HandleVerifier();
   HandleVerifier(const HandleVerifier&) = delete;
   HandleVerifier& operator=(const HandleVerifier&) = delete;
@@ -84,6 +80,7 @@ class HandleVerifier {
 
   const Check check_;
   const Options options_;
+  /// PostgreSQL's, because the due times are its.
   const Clock& clock_;
   HandleCounters counters_;
   transport::RequestBudget budget_;
@@ -102,15 +99,15 @@ class HandleLookups {
     identity::DnsServer dns;
     std::string ca_file;
     bool allow_private_hosts = false;
-    HandleVerifier::Options verifier;
   };
 
-  HandleLookups(const Options& options, const Clock& clock)
+  HandleLookups(store::Runtime& runtime, const Options& options)
       : http_(http_options(options)),
         check_(http_, identity::dns_txt_lookup(options.dns, kPatience)),
         verifier_(
+            runtime,
             [this](const auto& did, const auto& handle) { return check_.verify(did, handle); },
-            options.verifier, clock) {}
+            {}) {}
 
   const HandleCounters& counters() const { return verifier_.counters(); }
 

@@ -380,8 +380,8 @@ class NetworkAccounts::Impl {
       io_.run();
     } catch (const std::exception& error) {
       is_stopped_.with([](bool& is_stopped) { is_stopped = true; });
-      if (!options_.on_defect) throw;
-      options_.on_defect(std::string("identities cannot be looked up: ") + error.what());
+      if (!options_.on_fatal) throw;
+      options_.on_fatal(std::string("identities cannot be looked up: ") + error.what());
     }
   }
 

@@ -79,7 +79,7 @@ struct NetworkAccountsOptions {
   const Clock* pace = &monotonic_clock();
   /// Called at most once, on the thread of the source, after a fatal error: all questions are
   /// refused from then on (errc::stopped). Empty: the process ends.
-  std::function<void(const std::string& what)> on_defect = nullptr;
+  std::function<void(const std::string& what)> on_fatal = nullptr;
 };
 
 /// Counters of the source. Its thread writes them, and any thread reads them.

@@ -76,22 +76,17 @@ milliseconds pause_after_failure(std::uint64_t failures, const transport::HttpAn
   return std::max(own, std::min<seconds>(asked, kLongestTailWait));
 }
 
-PlcTail::PlcTail(Options options, OnChange on_change, const Clock& clock)
+PlcTail::PlcTail(store::Runtime& runtime, Options options, OnChange on_change)
     : options_(std::move(options)),
       on_change_(std::move(on_change)),
-      clock_(clock),
+      clock_(runtime.clocks.server),
       export_(export_of(options_.plc_url)),
       http_(http_options(options_)),
-      thread_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua plc tail"),
+      thread_(runtime,
+              {.session_name = store::process_name("skua plc tail"),
                .prepare = [this](store::Session&) { has_lock_ = false; },
                .component = "plc",
-               .failure = "the stored identities are not kept current",
-               .on_defect =
-                   [this](const std::string& what) {
-                     if (options_.on_defect)
-                       options_.on_defect("following the PLC directory: " + what);
-                   }},
+               .failure = "the stored identities are not kept current"},
               [this](store::LazySession& session, const std::stop_token&) {
                 return look(session.get());
               }) {}

@@ -64,20 +64,16 @@ class PlcTail {
   using OnChange = std::function<void(std::vector<std::string> dids)>;
 
   struct Options {
-    std::string database_url;
     std::string plc_url;
     std::string ca_file = {};
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
     /// For a request with its answer.
     std::chrono::milliseconds total_timeout = std::chrono::seconds(30);
     std::size_t max_page_bytes = 16 * 1024 * 1024;
-    /// Called on the tail's thread after a fatal error: identities are not kept current any more.
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
-  /// `clock`: PostgreSQL's. It outlives the tail. Throws std::runtime_error if the CA file cannot
-  /// be used.
-  PlcTail(Options options, OnChange on_change, const Clock& clock);
+  /// Throws std::runtime_error if the CA file cannot be used.
+  PlcTail(store::Runtime& runtime, Options options, OnChange on_change);
   /// Stops if necessary.
   ~PlcTail();
   PlcTail(const PlcTail&) = delete;
@@ -116,6 +112,7 @@ class PlcTail {
 
   const Options options_;
   const OnChange on_change_;
+  /// PostgreSQL's.
   const Clock& clock_;
   const transport::Endpoint export_;
   PlcTailMetrics metrics_;

@@ -49,15 +49,14 @@ Response check_response() {
 
 }  // namespace
 
-AdminApi::AdminApi(Options options)
+AdminApi::AdminApi(store::Runtime& runtime, Options options)
     : clock_(options.guard.clock),
       guard_(std::move(options.guard)),
-      thread_({.database_url = std::move(options.database_url),
-               .session_name = store::process_name("skua admin"),
+      thread_(runtime,
+              {.session_name = store::process_name("skua admin"),
                .prepare = limit_admin_statements,
                .component = "admin",
-               .failure = "actions of the admin API cannot be executed",
-               .on_defect = std::move(options.on_defect)},
+               .failure = "actions of the admin API cannot be executed"},
               [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 return round(session);
               }) {}

@@ -29,13 +29,10 @@ class AdminApi {
   static constexpr std::chrono::seconds kLongestWait{20};
 
   struct Options {
-    std::string database_url;
     Guard::Options guard;
-    /// Called on the thread after an error that no retry corrects.
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
-  explicit AdminApi(Options options);
+  AdminApi(store::Runtime& runtime, Options options);
   AdminApi(const AdminApi&) = delete;
   AdminApi& operator=(const AdminApi&) = delete;
 

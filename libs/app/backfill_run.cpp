@@ -4,11 +4,11 @@
 
 #include "accounts/handle_verifier.hpp"
 #include "app/database.hpp"
-#include "app/defect.hpp"
+#include "app/monitored_backfill.hpp"
 #include "feed/log_maintenance.hpp"
-#include "status/backfill_monitor.hpp"
 #include "store/clock_watch.hpp"
 #include "store/process_name.hpp"
+#include "store/runtime.hpp"
 #include "writer/worker_pool.hpp"
 
 namespace skua::app {
@@ -28,11 +28,9 @@ backfill::FindAccount find_accounts(accounts::AccountSource& accounts) {
 }
 
 backfill::BackfillerOptions backfiller_options(const BackfillOptions& options,
-                                               const std::string& database_url,
                                                const std::string& role,
                                                accounts::AccountSource& accounts) {
   backfill::BackfillerOptions backfiller;
-  backfiller.database_url = database_url;
   backfiller.lease_owner = store::process_name(role);
   backfiller.find_account = find_accounts(accounts);
   backfiller.account_failure = [&accounts](const std::string& did, const ErrorCode& error) {
@@ -55,71 +53,50 @@ class BackfillRun::Impl {
   Impl(BackfillRunOptions options, const Clock& clock)
       : options_(std::move(options)),
         clock_watch_({.database_url = options_.database_url}, clock),
-        pool_({.database_url = options_.database_url,
-               .is_alone = options_.is_alone,
-               .server_clock = clock_watch_.server(),
-               .on_defect = [this](const std::string& what) { defect_.report(what); }}),
-        backfiller_(options_of_backfiller(), pool_, clock_watch_.latest(),
-                    [this](const std::string& what) { defect_.report(what); }),
-        watch_({.database_url = options_.database_url,
-                .lease_owner = store::process_name(kRole),
-                .metrics = [this] { return backfiller_.metrics(); },
-                .is_idle = [this] { return backfiller_.is_idle(); }},
-               clock_watch_.latest()),
-        log_maintenance_({.database_url = options_.database_url,
-                          .on_defect = [this](const std::string& what) { defect_.report(what); }}) {
+        runtime_(options_.database_url, clock_watch_.clocks()),
+        pool_(runtime_, {.is_alone = options_.is_alone}),
+        backfill_(runtime_, backfiller_options(options_.backfill, kRole, *options_.accounts),
+                  pool_),
+        log_maintenance_(runtime_) {
     if (!options_.check_handles) return;
-    handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
+    handles_ = std::make_unique<accounts::HandleLookups>(runtime_, handle_options());
   }
 
   ~Impl() { stop(); }
 
   void start() {
     pool_.start();
-    backfiller_.start();
-    watch_.start();
+    backfill_.start();
     log_maintenance_.start();
   }
 
   void stop() {
     options_.accounts->stop();
-    backfiller_.close();
+    backfill_.backfiller.close();
     pool_.end(false);
-    backfiller_.stop();
-    watch_.stop();
+    backfill_.stop();
     if (handles_) handles_->stop();
     log_maintenance_.stop();
   }
 
-  void notify() { backfiller_.notify(); }
-  bool is_idle() const { return backfiller_.is_idle(); }
-  backfill::BackfillMetrics metrics() const { return backfiller_.metrics(); }
-  status::BackfillSnapshot moment() const { return watch_.moment(); }
-  std::optional<std::string> defect() const {
-    return reason_to_stop(defect_.get(), options_.database_url);
-  }
+  void notify() { backfill_.backfiller.notify(); }
+  bool is_idle() const { return backfill_.backfiller.is_idle(); }
+  backfill::BackfillMetrics metrics() const { return backfill_.backfiller.metrics(); }
+  status::BackfillSnapshot moment() const { return backfill_.monitor.moment(); }
+  std::optional<std::string> reason_to_stop() const { return runtime_.reason_to_stop(); }
 
  private:
-  backfill::BackfillerOptions options_of_backfiller() const {
-    backfill::BackfillerOptions backfiller =
-        backfiller_options(options_.backfill, options_.database_url, kRole, *options_.accounts);
-    backfiller.jobs_clock = &clock_watch_.server();
-    return backfiller;
-  }
   accounts::HandleLookups::Options handle_options() {
     return {.dns = *options_.check_handles,
             .ca_file = options_.backfill.ca_file,
-            .allow_private_hosts = options_.backfill.allow_private_hosts,
-            .verifier = {.database_url = options_.database_url,
-                         .on_defect = [this](const std::string& what) { defect_.report(what); }}};
+            .allow_private_hosts = options_.backfill.allow_private_hosts};
   }
 
   const BackfillRunOptions options_;
   store::ClockWatch clock_watch_;
-  Defect defect_;
+  store::Runtime runtime_;
   writer::WorkerPool pool_;
-  backfill::Backfiller backfiller_;
-  status::BackfillMonitor watch_;
+  MonitoredBackfill backfill_;
   feed::LogMaintenance log_maintenance_;
   std::unique_ptr<accounts::HandleLookups> handles_;
 };
@@ -159,8 +136,8 @@ status::BackfillSnapshot BackfillRun::moment() const {
   return impl_->moment();
 }
 
-std::optional<std::string> BackfillRun::defect() const {
-  return impl_->defect();
+std::optional<std::string> BackfillRun::reason_to_stop() const {
+  return impl_->reason_to_stop();
 }
 
 }  // namespace skua::app

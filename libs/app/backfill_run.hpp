@@ -41,7 +41,6 @@ struct BackfillOptions {
 
 /// `accounts`: gives keys and hosts; outlives the Backfiller. `role`: see store::process_name.
 backfill::BackfillerOptions backfiller_options(const BackfillOptions& options,
-                                               const std::string& database_url,
                                                const std::string& role,
                                                accounts::AccountSource& accounts);
 
@@ -79,7 +78,7 @@ class BackfillRun {
   /// The metrics, and the queue as it was counted some seconds ago.
   status::BackfillSnapshot moment() const;
   /// Why the process must stop; nothing: it need not.
-  std::optional<std::string> defect() const;
+  std::optional<std::string> reason_to_stop() const;
 
  private:
   class Impl;

@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "store/change_log.hpp"
-#include "store/database_watch.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -44,14 +43,6 @@ void check_database_to_write(const std::string& url, Durability durability) {
   check_database(url, durability);
   store::Session session(url, store::process_name("skua check"));
   store::check_change_log_timeline(session);
-}
-
-std::optional<std::string> reason_to_stop(std::optional<std::string> defect,
-                                          const std::string& url) {
-  if (defect) return defect;
-  const auto change = store::database_watch().change(url);
-  if (!change) return std::nullopt;
-  return "the database is not the one that this began with: " + *change + "; start it again";
 }
 
 }  // namespace skua::app

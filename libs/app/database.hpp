@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "store/server_check.hpp"
@@ -26,10 +25,5 @@ void check_database(const std::string& url, Durability durability = Durability::
 /// The same for a process that writes. It begins a new timeline of the change log if the database
 /// is not the one that was written before.
 void check_database_to_write(const std::string& url, Durability durability = Durability::Any);
-
-/// Why a process that writes to the database must stop: `defect`, or a database that is not the one
-/// that the process began with (store::DatabaseWatch). Nothing: it need not.
-std::optional<std::string> reason_to_stop(std::optional<std::string> defect,
-                                          const std::string& url);
 
 }  // namespace skua::app

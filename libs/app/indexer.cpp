@@ -2,21 +2,27 @@
 
 #include <functional>
 #include <future>
+#include <ranges>
+#include <type_traits>
 #include <utility>
 
-#include "app/background_work.hpp"
 #include "app/database.hpp"
-#include "app/defect.hpp"
 #include "app/monitored_backfill.hpp"
 #include "app/observe_process.hpp"
+#include "app/part_list.hpp"
 #include "app/part_options.hpp"
 #include "app/signal_queue.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
+#include "feed/consumers/consumer_pool.hpp"
+#include "feed/log_maintenance.hpp"
+#include "recheck/rechecker.hpp"
+#include "retention/remover.hpp"
 #include "store/clock_watch.hpp"
 #include "store/database_watch.hpp"
 #include "store/process_name.hpp"
+#include "store/runtime.hpp"
 #include "writer/worker_pool.hpp"
 
 namespace skua::app {
@@ -31,36 +37,32 @@ class Indexer::Impl {
   Impl(IndexerOptions options, const Clock& clock)
       : options_(std::move(options)),
         clock_watch_({.database_url = options_.database_url}, clock),
-        clock_(clock_watch_.latest()),
+        runtime_(options_.database_url, clock_watch_.clocks()),
         accounts_(options_.verify || options_.backfill || options_.discover_labelers
                       ? std::make_unique<accounts::NetworkAccounts>(account_options(),
-                                                                    clock_watch_.server())
+                                                                    runtime_.clocks.server)
                       : nullptr),
-        pool_({.database_url = options_.database_url,
-               .server_clock = clock_watch_.server(),
-               .on_defect = on_defect()}),
-        work_({.database_url = options_.database_url,
-               .consumer_threads = options_.consumer_threads,
-               .on_defect = on_defect()},
-              filter_, pool_.ids(), clock_watch_.server()) {
+        pool_(runtime_),
+        log_maintenance_(runtime_),
+        remover_(runtime_, filter_),
+        rechecker_(runtime_, pool_.ids()),
+        consumers_(runtime_, {.threads = options_.consumer_threads}) {
     if (!options_.signal_collections.empty()) make_signals();
     for (auto& group : source_groups(options_.sources)) {
-      runs_.push_back(std::make_unique<sources::SourceRun>(run_options(std::move(group)), pool_,
-                                                           clock_, on_defect()));
+      runs_.push_back(
+          std::make_unique<sources::SourceRun>(runtime_, run_options(std::move(group)), pool_));
     }
     // When the sources are this process's, and before anything of theirs is read.
     filter_watch_ = std::make_unique<filter::FilterWatch>(
-        filter::FilterWatch::Options{.database_url = options_.database_url,
-                                     .choice = options_.filter,
-                                     .on_defect = on_defect()},
-        filter_);
+        runtime_, filter::FilterWatch::Options{.choice = options_.filter}, filter_);
     if (options_.discover_labelers) labelers_ = make_labelers();
     if (options_.backfill) backfill_ = make_backfill();
     pool_.start();
-    if (options_.check_handles)
-      handles_ = std::make_unique<accounts::HandleLookups>(handle_options(options_, on_defect()),
-                                                           clock_watch_.server());
+    if (options_.check_handles) {
+      handles_ = std::make_unique<accounts::HandleLookups>(runtime_, handle_options(options_));
+    }
     if (options_.plc_tail) plc_tail_ = make_plc_tail();
+    list_parts();
   }
 
   ~Impl() {
@@ -68,32 +70,17 @@ class Indexer::Impl {
     if (accounts_) accounts_->stop();
   }
 
-  void start() {
-    filter_watch_->start();
-    work_.start();
-    if (plc_tail_) plc_tail_->start();
-    if (backfill_) backfill_->start();
-    if (signal_queue_) signal_queue_->start();
-    for (const auto& run : runs_) run->start();
-    if (labelers_) labelers_->start();
+  void start() { parts_.start(); }
+
+  bool stop() {
+    // After a fatal error a worker is gone, and what it had is never finished.
+    return parts_.stop(fatal_error() ? std::chrono::milliseconds(0) : options_.drain_timeout);
   }
+
+  void drop() { parts_.drop(); }
 
   void notify_backfill() {
     if (backfill_) backfill_->backfiller.notify();
-  }
-
-  bool stop() {
-    const bool drained = end(defect() ? std::chrono::milliseconds(0) : options_.drain_timeout);
-    bool saved = true;
-    for (const auto& run : runs_) saved = run->save() && saved;
-    if (labelers_) saved = labelers_->save() && saved;
-    return drained && saved;
-  }
-
-  void drop() {
-    end(std::chrono::milliseconds(0));
-    for (const auto& run : runs_) run->drop();
-    if (labelers_) labelers_->drop();
   }
 
   std::vector<sources::SourceStart> resumed_sources() const {
@@ -122,83 +109,123 @@ class Indexer::Impl {
     return observe_process(runs_, accounts_.get(), plc_tail_.get(), clock_watch_);
   }
 
-  std::optional<std::string> defect() const { return defect_.get(); }
+  std::optional<std::string> fatal_error() const { return runtime_.fatal_error(); }
 
   std::optional<std::string> database_change() const {
     return store::database_watch().change(options_.database_url);
   }
 
  private:
-  std::function<void(const std::string&)> on_defect() {
-    return [this](const std::string& what) { defect_.report(what); };
+  /// Lists the parts in the order of their start. A stop goes through them in the reverse order:
+  /// the intake first; then the workers, when nothing is decoded any more; then what these use.
+  void list_parts() {
+    add_threads(&consumers_, &feed::ConsumerPool::metrics);
+    add_threads(&rechecker_, &recheck::Rechecker::metrics);
+    add_threads(&remover_, &retention::Remover::metrics);
+    add_threads(&log_maintenance_, &feed::LogMaintenance::metrics);
+    parts_.add({.end =
+                    [this](bool) {
+                      if (handles_) handles_->stop();
+                    },
+                .add_metrics = metrics_of(handles_.get(), &accounts::HandleLookups::counters)});
+    if (backfill_) add_backfill();
+    if (accounts_) parts_.add({.end = [this](bool) { accounts_->stop(); }});
+    add_threads(plc_tail_.get(), &accounts::PlcTail::metrics);
+    if (labelers_) add_intake(*labelers_);
+    for (const auto& run : runs_ | std::views::reverse) add_intake(*run);
+    parts_.add({.end = [this](bool is_drained) { pool_.end(is_drained); },
+                .add_metrics = metrics_of(&pool_, &writer::WorkerPool::metrics)});
+    add_threads(signal_queue_.get(), &SignalQueue::metrics);
+    parts_.add(
+        {.start = [this] { filter_watch_->start(); },
+         .close = [this] { filter_watch_->stop(); },
+         .add_metrics = metrics_of(labelers_.get(), &sources::DiscoveredLabelers::counters)});
   }
 
-  /// All but the cursor. False: something was left unfinished. `patience`: after a defect a worker
-  /// is gone, and what it had is never finished.
-  bool end(std::chrono::milliseconds patience) {
-    filter_watch_->stop();
-    for (const auto& run : runs_) run->close();
-    if (labelers_) labelers_->close();
-    // At the same time as the streams are drained: both wait for the database.
-    const auto backfill_closed = std::async(std::launch::async, [this] {
-      if (backfill_) backfill_->backfiller.close();
-    });
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    bool drained = true;
-    for (const auto& run : runs_) drained = run->drain(deadline) && drained;
-    if (labelers_) drained = labelers_->drain(deadline) && drained;
-    backfill_closed.wait();
-    // When nothing is decoded any more, and before the database may be gone for long.
-    if (signal_queue_) signal_queue_->stop();
-    pool_.end(drained);
-    for (const auto& run : runs_) run->end();
-    if (labelers_) labelers_->end();
-    if (plc_tail_) plc_tail_->stop();
-    if (accounts_) accounts_->stop();
-    if (backfill_) backfill_->stop();
-    if (handles_) handles_->stop();
-    work_.stop();
-    return drained;
+  /// The metrics of a part; without the part they are 0.
+  template <class T, class Read>
+  static std::function<void(status::Metrics&)> metrics_of(const T* part, Read read) {
+    return [part, read](status::Metrics& metrics) {
+      using Values = std::remove_cvref_t<std::invoke_result_t<Read, const T&>>;
+      metrics.add(status::MetricScope::Process,
+                  part != nullptr ? values_of(std::invoke(read, *part)) : values_of(Values()));
+    };
+  }
+
+  /// A part with threads. Null: only its metrics, which are 0.
+  template <class T, class Read>
+  void add_threads(T* part, Read read) {
+    parts_.add({.start =
+                    [part] {
+                      if (part != nullptr) part->start();
+                    },
+                .end =
+                    [part](bool) {
+                      if (part != nullptr) part->stop();
+                    },
+                .add_metrics = metrics_of<std::remove_const_t<T>>(part, read)});
+  }
+
+  /// A part that takes messages.
+  template <class T>
+  void add_intake(T& part) {
+    parts_.add({.start = [&part] { part.start(); },
+                .close = [&part] { part.close(); },
+                .drain = [&part](Part::Deadline deadline) { return part.drain(deadline); },
+                .end = [&part](bool) { part.end(); },
+                .save = [&part] { return part.save(); },
+                .drop = [&part] { part.drop(); }});
+  }
+
+  void add_backfill() {
+    parts_.add({.start = [this] { backfill_->start(); },
+                // At the same time as the streams are drained: both wait for the database.
+                .close =
+                    [this] {
+                      backfill_closed_ =
+                          std::async(std::launch::async, [this] { backfill_->backfiller.close(); });
+                    },
+                .drain =
+                    [this](Part::Deadline) {
+                      backfill_closed_.wait();
+                      return true;
+                    },
+                .end = [this](bool) { backfill_->stop(); }});
   }
 
   std::unique_ptr<MonitoredBackfill> make_backfill() {
-    auto options =
-        backfiller_options(*options_.backfill, options_.database_url, kRunRole, *accounts_);
+    auto options = backfiller_options(*options_.backfill, kRunRole, *accounts_);
     options.verify = options_.verify.has_value();
     options.resync = options_.verify.has_value();
-    options.jobs_clock = &clock_watch_.server();
-    return std::make_unique<MonitoredBackfill>(std::move(options), pool_, clock_, on_defect());
+    return std::make_unique<MonitoredBackfill>(runtime_, std::move(options), pool_);
   }
 
   void make_signals() {
     signals_ = std::make_unique<ingest::SignalAccounts>(
         ingest::SignalAccounts::Options{.collections = options_.signal_collections});
     signal_queue_ = std::make_unique<SignalQueue>(
-        SignalQueue::Options{.database_url = options_.database_url,
-                             .on_queued = [this] { notify_backfill(); },
-                             .on_defect = on_defect()},
-        *signals_, filter_, clock_watch_.server());
+        runtime_, SignalQueue::Options{.on_queued = [this] { notify_backfill(); }}, *signals_,
+        filter_);
   }
 
   std::unique_ptr<sources::DiscoveredLabelers> make_labelers() {
-    auto options = labeler_options(options_, on_defect());
+    auto options = labeler_options(options_);
     options.complete = [this](status::Metrics& metrics) { complete(metrics); };
-    return std::make_unique<sources::DiscoveredLabelers>(std::move(options), *accounts_, pool_,
-                                                         clock_);
+    return std::make_unique<sources::DiscoveredLabelers>(runtime_, std::move(options), *accounts_,
+                                                         pool_);
   }
 
   std::unique_ptr<accounts::PlcTail> make_plc_tail() {
-    return std::make_unique<accounts::PlcTail>(
-        plc_tail_options(options_, on_defect()),
-        [this](std::vector<std::string> dids) {
-          if (accounts_) accounts_->table_changed(std::move(dids));
-        },
-        clock_watch_.server());
+    return std::make_unique<accounts::PlcTail>(runtime_, plc_tail_options(options_),
+                                               [this](std::vector<std::string> dids) {
+                                                 if (accounts_)
+                                                   accounts_->table_changed(std::move(dids));
+                                               });
   }
 
   accounts::NetworkAccountsOptions account_options() {
     accounts::NetworkAccountsOptions accounts = options_.accounts;
-    accounts.on_defect = on_defect();
+    accounts.on_fatal = [this](const std::string& what) { runtime_.fatal(what); };
     return accounts;
   }
 
@@ -214,27 +241,25 @@ class Indexer::Impl {
 
   void complete(status::Metrics& metrics) const {
     metrics.server_clock_ahead = clock_watch_.server_ahead();
-    const auto add = [&](const auto& group) {
-      metrics.add(status::MetricScope::Process, values_of(group));
-    };
-    add(handles_ ? handles_->counters() : accounts::HandleCounters());
-    add(pool_.metrics());
-    work_.add_metrics(metrics);
-    add(signals_ ? signals_->metrics() : ingest::SignalMetrics());
-    add(labelers_ ? labelers_->counters() : sources::LabelerMetrics());
-    add(plc_tail_ ? plc_tail_->metrics() : accounts::PlcTailMetrics());
+    parts_.add_metrics(metrics);
   }
 
   const IndexerOptions options_;
   store::ClockWatch clock_watch_;
-  const Clock& clock_;
-  Defect defect_;
+  store::Runtime runtime_;
+  /// Goes after the parts, because the cursors are saved with the metrics of all parts.
+  PartList parts_;
   filter::CurrentFilter filter_;
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
+  /// Null: the identities are not kept current.
   std::unique_ptr<accounts::PlcTail> plc_tail_;
   writer::WorkerPool pool_;
-  BackgroundWork work_;
+  feed::LogMaintenance log_maintenance_;
+  retention::Remover remover_;
+  recheck::Rechecker rechecker_;
+  feed::ConsumerPool consumers_;
   std::unique_ptr<MonitoredBackfill> backfill_;
+  std::future<void> backfill_closed_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   /// Null: no collection is a signal.
   std::unique_ptr<ingest::SignalAccounts> signals_;
@@ -294,8 +319,8 @@ pages::ProcessState Indexer::process_state() const {
   return impl_->process_state();
 }
 
-std::optional<std::string> Indexer::defect() const {
-  return impl_->defect();
+std::optional<std::string> Indexer::fatal_error() const {
+  return impl_->fatal_error();
 }
 
 }  // namespace skua::app

@@ -68,9 +68,8 @@ struct IndexerOptions {
 };
 
 /// `skua run`: its sources into one database. The composition root: it makes the parts, starts them
-/// in order and stops them in the reverse: intake, drain, workers, cursor; what it fetches of
-/// backfill beside them. Owned and called by one
-/// thread; the const functions by any.
+/// in order and stops them in the reverse order (PartList). Owned and called by one thread; the
+/// const functions by any.
 class Indexer {
  public:
   /// Connects to the database and takes the sources. Throws store::SourceBusy when another process
@@ -108,8 +107,8 @@ class Indexer {
   std::optional<status::BackfillSnapshot> backfill() const;
   /// What `/health/ready` judges.
   pages::ProcessState process_state() const;
-  /// Why the process must stop; nothing: it need not.
-  std::optional<std::string> defect() const;
+  /// The error after which the process must stop; nothing: there is none.
+  std::optional<std::string> fatal_error() const;
 
  private:
   class Impl;

@@ -4,15 +4,12 @@
 
 namespace skua::app {
 
-MonitoredBackfill::MonitoredBackfill(backfill::BackfillerOptions options, writer::WorkerPool& pool,
-                                     const Clock& clock,
-                                     std::function<void(const std::string&)> on_defect)
-    : backfiller(options, pool, clock, std::move(on_defect)),
-      monitor({.database_url = options.database_url,
-               .lease_owner = options.lease_owner,
-               .metrics = [this] { return backfiller.metrics(); },
-               .is_idle = [this] { return backfiller.is_idle(); }},
-              clock) {}
+MonitoredBackfill::MonitoredBackfill(store::Runtime& runtime, backfill::BackfillerOptions options,
+                                     writer::WorkerPool& pool)
+    : backfiller(runtime, options, pool),
+      monitor(runtime, {.lease_owner = options.lease_owner,
+                        .metrics = [this] { return backfiller.metrics(); },
+                        .is_idle = [this] { return backfiller.is_idle(); }}) {}
 
 void MonitoredBackfill::start() {
   backfiller.start();

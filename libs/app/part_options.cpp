@@ -23,8 +23,7 @@ std::vector<std::vector<sources::SourceStart>> source_groups(
 
 sources::SourceRunOptions source_run_options(const IndexerOptions& options,
                                              std::vector<sources::SourceStart> group) {
-  return {.database_url = options.database_url,
-          .sources = std::move(group),
+  return {.sources = std::move(group),
           .fail_over = options.fail_over,
           .margin = options.fail_over_margin,
           .level = options.verify.value_or(verify::Level::Full),
@@ -37,28 +36,21 @@ sources::SourceRunOptions source_run_options(const IndexerOptions& options,
           .read_timeout = options.read_timeout};
 }
 
-accounts::HandleLookups::Options handle_options(const IndexerOptions& options, OnDefect on_defect) {
+accounts::HandleLookups::Options handle_options(const IndexerOptions& options) {
   return {.dns = options.check_handles.value(),
           .ca_file = options.ca_file,
-          .allow_private_hosts = options.accounts.allow_private_hosts,
-          .verifier = {.database_url = options.database_url, .on_defect = std::move(on_defect)}};
+          .allow_private_hosts = options.accounts.allow_private_hosts};
 }
 
-accounts::PlcTail::Options plc_tail_options(const IndexerOptions& options, OnDefect on_defect) {
-  return {.database_url = options.database_url,
-          .plc_url = options.accounts.plc_url,
-          .ca_file = options.ca_file,
-          .on_defect = std::move(on_defect)};
+accounts::PlcTail::Options plc_tail_options(const IndexerOptions& options) {
+  return {.plc_url = options.accounts.plc_url, .ca_file = options.ca_file};
 }
 
-sources::DiscoveredLabelers::Options labeler_options(const IndexerOptions& options,
-                                                     OnDefect on_defect) {
+sources::DiscoveredLabelers::Options labeler_options(const IndexerOptions& options) {
   sources::DiscoveredLabelers::Options labelers{
-      .database_url = options.database_url,
       .limits = options.discover_labelers.value(),
       .ca_file = options.ca_file,
-      .allow_private_hosts = options.accounts.allow_private_hosts,
-      .on_defect = std::move(on_defect)};
+      .allow_private_hosts = options.accounts.allow_private_hosts};
   labelers.limits.allow_insecure = labelers.allow_private_hosts;
   for (const auto& start : options.sources) labelers.named.insert(start.source->name());
   return labelers;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "accounts/handle_verifier.hpp"
@@ -14,8 +12,6 @@ namespace skua::app {
 
 // The options of the parts of an Indexer that follow from its own options alone. Pure.
 
-using OnDefect = std::function<void(const std::string& what)>;
-
 /// Sources that stand by for each other are one group; all others are on their own.
 std::vector<std::vector<sources::SourceStart>> source_groups(
     const std::vector<sources::SourceStart>& starts);
@@ -25,12 +21,11 @@ sources::SourceRunOptions source_run_options(const IndexerOptions& options,
                                              std::vector<sources::SourceStart> group);
 
 /// `check_handles` has a value.
-accounts::HandleLookups::Options handle_options(const IndexerOptions& options, OnDefect on_defect);
+accounts::HandleLookups::Options handle_options(const IndexerOptions& options);
 
-accounts::PlcTail::Options plc_tail_options(const IndexerOptions& options, OnDefect on_defect);
+accounts::PlcTail::Options plc_tail_options(const IndexerOptions& options);
 
 /// `discover_labelers` has a value.
-sources::DiscoveredLabelers::Options labeler_options(const IndexerOptions& options,
-                                                     OnDefect on_defect);
+sources::DiscoveredLabelers::Options labeler_options(const IndexerOptions& options);
 
 }  // namespace skua::app

@@ -8,7 +8,6 @@
 
 #include "accounts/handle_verifier.hpp"
 #include "app/database.hpp"
-#include "app/defect.hpp"
 #include "base/guarded.hpp"
 #include "base/metric_group.hpp"
 #include "ingest/pipeline.hpp"
@@ -16,6 +15,7 @@
 #include "retention/removal.hpp"
 #include "sources/labeler/labeler_source.hpp"
 #include "store/process_name.hpp"
+#include "store/runtime.hpp"
 #include "transport/capture.hpp"
 #include "writer/handle_claims.hpp"
 #include "writer/purge.hpp"
@@ -41,24 +41,22 @@ class Replay::Impl {
         started_at_(clock.now()),
         capture_(options_.file),
         is_of_labeler_(begins_with_labels(options_.file)),
-        verifying_(options_.accounts
-                       ? std::make_unique<ingest::Verifying>(*options_.accounts, nullptr,
-                                                             options_.level, lookup_options())
-                       : nullptr),
-        pool_({.database_url = options_.database_url,
-               .server_clock = clock,
-               .on_defect = [this](const std::string& what) { defect_.report(what); }}),
-        pipeline_({.sources = {source()},
+        runtime_(options_.database_url, clock),
+        verifying_(options_.accounts ? std::make_unique<ingest::Verifying>(
+                                           runtime_, *options_.accounts, nullptr, options_.level)
+                                     : nullptr),
+        pool_(runtime_),
+        pipeline_(runtime_,
+                  {.sources = {source()},
                    // All labels wait for the same keys.
                    .decode_threads = is_of_labeler_ ? 1 : options_.decode_threads,
                    .in_flight = options_.in_flight,
                    .make_decoder = is_of_labeler_ ? sources::make_label_decoder : nullptr,
-                   .verification = verifying_ ? &verifying_->verification() : nullptr,
-                   .on_defect = [this](const std::string& what) { defect_.report(what); }},
-                  pool_, clock) {
+                   .verification = verifying_ ? &verifying_->verification() : nullptr},
+                  pool_) {
     pool_.start();
     if (options_.check_handles)
-      handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock);
+      handles_ = std::make_unique<accounts::HandleLookups>(runtime_, handle_options());
   }
 
   ~Impl() { end_reading(); }
@@ -92,7 +90,7 @@ class Replay::Impl {
 
   bool stop() {
     end_reading();
-    const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
+    const auto patience = reason_to_stop() ? std::chrono::milliseconds(0) : options_.drain_timeout;
     const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
     pool_.end(drained);
     if (verifying_) verifying_->stop();
@@ -111,22 +109,13 @@ class Replay::Impl {
     return problem_.with([](const auto& problem) { return problem; });
   }
   bool file_is_broken() const { return broken_; }
-  std::optional<std::string> defect() const {
-    return reason_to_stop(defect_.get(), options_.database_url);
-  }
+  std::optional<std::string> reason_to_stop() const { return runtime_.reason_to_stop(); }
 
  private:
-  ingest::RepositoryLookup::Options lookup_options() {
-    return {.database_url = "",
-            .on_defect = [this](const std::string& what) { defect_.report(what); }};
-  }
-
   accounts::HandleLookups::Options handle_options() {
     return {.dns = *options_.check_handles,
             .ca_file = options_.ca_file,
-            .allow_private_hosts = options_.allow_private_hosts,
-            .verifier = {.database_url = options_.database_url,
-                         .on_defect = [this](const std::string& what) { defect_.report(what); }}};
+            .allow_private_hosts = options_.allow_private_hosts};
   }
 
   std::string source() const { return "capture:" + options_.file.filename().string(); }
@@ -188,7 +177,7 @@ class Replay::Impl {
   void repeat_until(const std::stop_token& stop, F&& is_done) {
     constexpr std::chrono::milliseconds kPause{200};
     std::unique_ptr<store::Session> session;
-    while (!stop.stop_requested() && !defect()) {
+    while (!stop.stop_requested() && !reason_to_stop()) {
       try {
         if (!session || !session->connected()) {
           session = std::make_unique<store::Session>(options_.database_url,
@@ -208,7 +197,7 @@ class Replay::Impl {
   const Timestamp started_at_;
   transport::CaptureReader capture_;
   const bool is_of_labeler_;
-  Defect defect_;
+  store::Runtime runtime_;
   Guarded<std::string> problem_;
   std::atomic<bool> broken_{false};
   std::unique_ptr<ingest::Verifying> verifying_;
@@ -253,8 +242,8 @@ bool Replay::file_is_broken() const {
   return impl_->file_is_broken();
 }
 
-std::optional<std::string> Replay::defect() const {
-  return impl_->defect();
+std::optional<std::string> Replay::reason_to_stop() const {
+  return impl_->reason_to_stop();
 }
 
 }  // namespace skua::app

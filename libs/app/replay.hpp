@@ -60,7 +60,8 @@ class Replay {
   std::string file_problem() const;
   /// True: garbage ended the reading before the end of the file.
   bool file_is_broken() const;
-  std::optional<std::string> defect() const;
+  /// Why the process must stop; nothing: it need not.
+  std::optional<std::string> reason_to_stop() const;
 
  private:
   class Impl;

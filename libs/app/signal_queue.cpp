@@ -21,21 +21,17 @@ std::size_t round_size(const SignalQueue::Options& options) {
 
 }  // namespace
 
-SignalQueue::SignalQueue(Options options, ingest::SignalAccounts& accounts,
-                         const filter::CurrentFilter& filter, const Clock& clock)
+SignalQueue::SignalQueue(store::Runtime& runtime, Options options, ingest::SignalAccounts& accounts,
+                         const filter::CurrentFilter& filter)
     : options_(std::move(options)),
       accounts_(accounts),
       filter_(filter),
-      clock_(clock),
-      thread_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua signal accounts"),
+      clock_(runtime.clocks.server),
+      thread_(runtime,
+              {.session_name = store::process_name("skua signal accounts"),
                .component = "backfill",
                .failure = "the accounts of signal collections wait",
-               .keeps_session = true,
-               .on_defect =
-                   [this](const std::string& what) {
-                     options_.on_defect("queueing the accounts of signal collections: " + what);
-                   }},
+               .keeps_session = true},
               [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 if (accounts_.metrics().waiting > 0) queue(session.get());
                 return options_.interval;

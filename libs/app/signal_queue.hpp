@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <string>
 
 #include "base/time.hpp"
 #include "filter/current_filter.hpp"
@@ -17,22 +16,22 @@ namespace skua::app {
 class SignalQueue {
  public:
   struct Options {
-    std::string database_url;
     std::chrono::milliseconds interval{2'000};
     /// How many accounts are queued in an hour; more wait.
     std::size_t most_an_hour = 100'000;
     /// Jobs were added; called on the thread.
     std::function<void()> on_queued;
-    std::function<void(const std::string&)> on_defect;
   };
 
-  /// All outlive it. `clock`: the one of jobs.
-  SignalQueue(Options options, ingest::SignalAccounts& accounts,
-              const filter::CurrentFilter& filter, const Clock& clock);
+  /// All outlive it.
+  SignalQueue(store::Runtime& runtime, Options options, ingest::SignalAccounts& accounts,
+              const filter::CurrentFilter& filter);
 
   void start() { thread_.start(); }
   /// Queues the accounts that wait, if the database answers, and ends the thread.
   void stop();
+
+  const ingest::SignalMetrics& metrics() const { return accounts_.metrics(); }
 
  private:
   void queue(store::Session& session);
@@ -40,6 +39,7 @@ class SignalQueue {
   const Options options_;
   ingest::SignalAccounts& accounts_;
   const filter::CurrentFilter& filter_;
+  /// The one of jobs.
   const Clock& clock_;
   store::SessionThread thread_;
 };

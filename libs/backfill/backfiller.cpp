@@ -22,28 +22,22 @@ constexpr std::size_t kListsAtOnce = 4;
 
 class Backfiller::Impl final : private writer::Producer {
  public:
-  Impl(BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
-       std::function<void(const std::string&)> on_defect)
-      : options_(std::move(options)),
-        on_defect_(std::move(on_defect)),
+  Impl(store::Runtime& runtime, BackfillerOptions options, writer::WorkerPool& pool)
+      : runtime_(runtime),
+        options_(std::move(options)),
         pool_(pool),
         origin_(pool.add_source("backfill", *this)),
-        clock_(clock),
-        jobs_clock_(options_.jobs_clock != nullptr ? *options_.jobs_clock : clock),
         disk_(spooled_bytes()),
         unfinished_(options_.chunk_bytes),
         readers_(options_.reader_threads),
-        finisher_({.database_url = options_.database_url,
-                   .lease_owner = options_.lease_owner,
-                   .on_defect = on_defect_},
-                  unfinished_, pool.ids(), counters_, jobs_clock_),
+        finisher_(runtime, options_.lease_owner, unfinished_, pool.ids(), counters_),
         http_(http_options()),
-        jobs_(job_options(), job_services()),
-        discoverer_(discoverer_options(), http_, jobs_clock_) {
+        jobs_(runtime, job_options(), job_services()),
+        discoverer_(runtime, discoverer_options(), http_) {
     if (!options_.audit || !options_.only.empty()) return;
     Discoverer::Options audit = discoverer_options();
     audit.audit = options_.audit;
-    audit_ = std::make_unique<Discoverer>(std::move(audit), http_, jobs_clock_);
+    audit_ = std::make_unique<Discoverer>(runtime, std::move(audit), http_);
   }
 
   ~Impl() override {
@@ -108,14 +102,12 @@ class Backfiller::Impl final : private writer::Producer {
   }
 
   JobRunner::Options job_options() const {
-    return {.database_url = options_.database_url,
-            .lease_owner = options_.lease_owner,
+    return {.lease_owner = options_.lease_owner,
             .limits = options_.limits,
             .held_bytes = options_.held_bytes,
             .resync = options_.resync,
             .only = options_.only,
-            .max_attempts = options_.max_attempts,
-            .on_defect = on_defect_};
+            .max_attempts = options_.max_attempts};
   }
 
   JobServices job_services() {
@@ -128,19 +120,17 @@ class Backfiller::Impl final : private writer::Producer {
             .readers = readers_,
             .unfinished = unfinished_,
             .counters = counters_,
-            .clock = clock_,
-            .jobs_clock = jobs_clock_,
+            .clock = runtime_.clocks.latest,
+            .jobs_clock = runtime_.clocks.server,
             .origin = origin_,
             .push_chunk = [this](event::Chunk chunk) { pool_.push(std::move(chunk)); }};
   }
 
   Discoverer::Options discoverer_options() {
-    return {.database_url = options_.database_url,
-            .lease_owner = options_.lease_owner,
+    return {.lease_owner = options_.lease_owner,
             .allow_private_hosts = options_.http.allow_private_hosts,
             .threads = kListsAtOnce,
-            .on_jobs = [this] { jobs_.notify(); },
-            .on_defect = on_defect_};
+            .on_jobs = [this] { jobs_.notify(); }};
   }
 
   /// A client of its own, so that lists do not wait for downloads.
@@ -151,12 +141,10 @@ class Backfiller::Impl final : private writer::Producer {
     return http;
   }
 
+  store::Runtime& runtime_;
   const BackfillerOptions options_;
-  const std::function<void(const std::string&)> on_defect_;
   writer::WorkerPool& pool_;
   const std::uint32_t origin_;
-  const Clock& clock_;
-  const Clock& jobs_clock_;
   writer::Counters written_;
   // Later members use earlier ones: the stored CARs are destroyed before the budget that counts
   // their bytes.
@@ -174,9 +162,8 @@ class Backfiller::Impl final : private writer::Producer {
   bool stopped_ = false;
 };
 
-Backfiller::Backfiller(BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
-                       std::function<void(const std::string&)> on_defect)
-    : impl_(std::make_unique<Impl>(std::move(options), pool, clock, std::move(on_defect))) {}
+Backfiller::Backfiller(store::Runtime& runtime, BackfillerOptions options, writer::WorkerPool& pool)
+    : impl_(std::make_unique<Impl>(runtime, std::move(options), pool)) {}
 
 Backfiller::~Backfiller() = default;
 

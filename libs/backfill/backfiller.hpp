@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,14 +13,13 @@
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/fetched_repository.hpp"
 #include "backfill/repository/job_services.hpp"
-#include "base/time.hpp"
+#include "store/runtime.hpp"
 #include "transport/http_client.hpp"
 #include "writer/worker_pool.hpp"
 
 namespace skua::backfill {
 
 struct BackfillerOptions {
-  std::string database_url;
   /// The name of this process in job leases: store::process_name.
   std::string lease_owner;
   /// Finds the signing keys and hosts of accounts; empty: jobs name the hosts, and nothing is
@@ -49,9 +47,6 @@ struct BackfillerOptions {
   std::vector<std::string> only = {};
   /// After this many attempts a job fails permanently.
   int max_attempts = kMaxAttempts;
-  /// The clock for due times and leases, which all processes of the database share. Null: the
-  /// backfiller's clock. Must outlive it.
-  const Clock* jobs_clock = nullptr;
 };
 
 /// The metrics of a backfill since it started.
@@ -66,10 +61,8 @@ struct BackfillMetrics : BackfillCounters {
 /// for `metrics` and `is_idle`.
 class Backfiller {
  public:
-  /// Call it before `pool` starts. The pool and the clock must outlive it. `on_defect` is called
-  /// after a fatal error, from any thread.
-  Backfiller(BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
-             std::function<void(const std::string&)> on_defect);
+  /// Call it before `pool` starts. The pool must outlive it.
+  Backfiller(store::Runtime& runtime, BackfillerOptions options, writer::WorkerPool& pool);
   ~Backfiller();
 
   void start();

@@ -46,17 +46,17 @@ std::variant<Opened, FeedError> start_after(const Position& position, const LogS
 
 }  // namespace
 
-ChangeReader::ChangeReader(Options options, FeedMetrics& metrics)
-    : options_(std::move(options)),
+ChangeReader::ChangeReader(store::Runtime& runtime, Options options, FeedMetrics& metrics)
+    : runtime_(runtime),
+      options_(options),
       metrics_(metrics),
       recent_(RecentChanges(options_.recent_bytes)),
       pause_(options_.busy_pause),
-      thread_({.database_url = options_.database_url,
-               .session_name = "skua serve",
+      thread_(runtime,
+              {.session_name = "skua serve",
                .component = "feed",
                .failure = "no changes are read",
-               .retries_defects = true,
-               .on_defect = options_.on_defect},
+               .retries_sql_errors = true},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 return round(session, stop);
               }) {}
@@ -93,7 +93,7 @@ milliseconds ChangeReader::round(store::LazySession& session, const std::stop_to
     return read(session.get(), stop);
   } catch (const store::DatabaseChanged& change) {
     logger("feed")->warn("{}: all clients are closed", change.what());
-    store::database_watch().forget(options_.database_url);
+    store::database_watch().forget(runtime_.database_url);
     session.reset();
     fail_all({410, "TimelineChanged", "another database, or an older state of it, answers now"});
     timeline_ = 0;

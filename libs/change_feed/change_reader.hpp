@@ -77,18 +77,15 @@ class FeedClient {
 class ChangeReader {
  public:
   struct Options {
-    std::string database_url;
     /// Of the recent changes.
     std::size_t recent_bytes = std::size_t{64} * 1024 * 1024;
     PageLimits page = {};
     std::chrono::milliseconds busy_pause{50};
     std::chrono::milliseconds idle_pause{250};
-    /// Called on its thread after a fatal error.
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
   /// `metrics` outlives it.
-  ChangeReader(Options options, FeedMetrics& metrics);
+  ChangeReader(store::Runtime& runtime, Options options, FeedMetrics& metrics);
 
   void start() { thread_.start(); }
   /// Idempotent.
@@ -146,6 +143,7 @@ class ChangeReader {
   void fail_all(const FeedError& error);
   void fail_open_requests();
 
+  store::Runtime& runtime_;
   const Options options_;
   FeedMetrics& metrics_;
   Guarded<Waiting> waiting_;

@@ -19,16 +19,14 @@ http_server::Server::Options counting(http_server::Server::Options options, Feed
 
 }  // namespace
 
-FeedServer::FeedServer(Options options, FeedMetrics& metrics)
-    : reader_(options.reader, metrics),
+FeedServer::FeedServer(store::Runtime& runtime, Options options, FeedMetrics& metrics)
+    : reader_(runtime, options.reader, metrics),
       pull_(options.serves_leased
-                ? std::make_unique<PullServer>(
-                      PullServer::Options{.database_url = options.reader.database_url,
-                                          .on_defect = options.reader.on_defect},
-                      metrics)
+                ? std::make_unique<PullServer>(runtime, PullServer::Options(), metrics)
                 : nullptr),
-      webhooks_(options.serves_leased ? std::make_unique<WebhookSender>(options.webhooks, metrics)
-                                      : nullptr),
+      webhooks_(options.serves_leased
+                    ? std::make_unique<WebhookSender>(runtime, options.webhooks, metrics)
+                    : nullptr),
       server_(counting(std::move(options.server), metrics), routes(std::move(options.routes))) {}
 
 http_server::Server::Routes FeedServer::routes(http_server::Server::Routes routes) {

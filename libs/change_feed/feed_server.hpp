@@ -17,7 +17,7 @@ namespace skua::change_feed {
 class FeedServer {
  public:
   struct Options {
-    ChangeReader::Options reader;
+    ChangeReader::Options reader = {};
     http_server::Server::Options server;
     /// Pull consumers and webhooks: the role must be allowed to write the tables of consumers.
     bool serves_leased = true;
@@ -28,7 +28,7 @@ class FeedServer {
 
   /// Listens. `metrics` outlives it. Throws std::runtime_error if the address is malformed or not
   /// available.
-  FeedServer(Options options, FeedMetrics& metrics);
+  FeedServer(store::Runtime& runtime, Options options, FeedMetrics& metrics);
   ~FeedServer() { stop(); }
   FeedServer(const FeedServer&) = delete;
   FeedServer& operator=(const FeedServer&) = delete;

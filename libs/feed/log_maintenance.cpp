@@ -1,6 +1,6 @@
 #include "feed/log_maintenance.hpp"
 
-#include <utility>
+#include <chrono>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +17,7 @@ namespace {
 /// How long appending transactions may wait behind a drop that waits for a reader.
 constexpr std::chrono::milliseconds kDropPatience{500};
 constexpr std::int64_t kPartitionsAhead = 2;
+constexpr std::chrono::minutes kInterval{1};
 
 struct Partition {
   std::int64_t number = 0;
@@ -94,18 +95,16 @@ LogSize read_log_size(store::Session& session) {
   return size;
 }
 
-LogMaintenance::LogMaintenance(Options options)
-    : thread_({.database_url = std::move(options.database_url),
-               .session_name = store::process_name("skua change log"),
+LogMaintenance::LogMaintenance(store::Runtime& runtime)
+    : thread_(runtime,
+              {.session_name = store::process_name("skua change log"),
                .component = "feed",
                .failure = "the change log is not maintained",
-               .retries_defects = true,
-               .on_defect = std::move(options.on_defect)},
-              [this, interval = options.interval](store::LazySession& session,
-                                                  const std::stop_token& /*stop*/) {
+               .retries_sql_errors = true},
+              [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 maintain_change_log(session.get(), metrics_);
                 store::purge_finished_letters(session.get());
-                return interval;
+                return kInterval;
               }) {}
 
 }  // namespace skua::feed

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
-#include <string>
 
 #include "base/metric.hpp"
 #include "store/session.hpp"
@@ -41,14 +38,7 @@ LogSize read_log_size(store::Session& session);
 /// on a thread and a connection of its own. While the database is down it waits.
 class LogMaintenance {
  public:
-  struct Options {
-    std::string database_url;
-    std::chrono::milliseconds interval{60'000};
-    /// Called on its thread after a fatal error: the log is not maintained any more.
-    std::function<void(const std::string& what)> on_defect = nullptr;
-  };
-
-  explicit LogMaintenance(Options options);
+  explicit LogMaintenance(store::Runtime& runtime);
 
   void start() { thread_.start(); }
   /// Idempotent.

@@ -8,20 +8,16 @@
 
 namespace skua::filter {
 
-FilterWatch::FilterWatch(Options options, CurrentFilter& current)
+FilterWatch::FilterWatch(store::Runtime& runtime, Options options, CurrentFilter& current)
     : options_(std::move(options)),
       current_(current),
-      thread_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua filter watch"),
+      thread_(runtime,
+              {.session_name = store::process_name("skua filter watch"),
                // An administrator may hold the lock of the filter table for long.
                .prepare = [](store::Session& session) { session.run("SET lock_timeout = '5s'"); },
                .component = "filter",
                .failure = "the stored filter cannot be read, the last one stays",
-               .retry_pause = options_.interval,
-               .on_defect =
-                   [this](const std::string& what) {
-                     options_.on_defect("following the stored filter: " + what);
-                   }},
+               .retry_pause = options_.interval},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 look(session.get(), stop);
                 return options_.interval;

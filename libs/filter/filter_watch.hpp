@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -28,19 +27,17 @@ struct FilterChoice {
 class FilterWatch {
  public:
   struct Options {
-    std::string database_url;
     /// Nothing: the stored filter applies.
     std::optional<FilterChoice> choice;
     std::chrono::milliseconds interval{1'000};
     /// How many intervals pass between two checks of the lists of accounts.
     int lists_every = 10;
     FileAccess files = file_system();
-    std::function<void(const std::string& what)> on_defect;
   };
 
   /// Sets the stored filter if it was told to, and loads it into `current`, which outlives it.
   /// Throws store::SqlError, and FilterError for a file that holds none.
-  FilterWatch(Options options, CurrentFilter& current);
+  FilterWatch(store::Runtime& runtime, Options options, CurrentFilter& current);
 
   void start() { thread_.start(); }
   /// Idempotent.

@@ -20,20 +20,16 @@ constexpr std::chrono::milliseconds kRetry{1'000};
 
 }  // namespace
 
-CursorSaver::CursorSaver(Options options, const Clock& server_clock)
+CursorSaver::CursorSaver(store::Runtime& runtime, Options options)
     : options_(std::move(options)),
-      server_clock_(server_clock),
-      thread_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua run " + options_.sources.front()),
+      clock_(runtime.clocks.server),
+      thread_(runtime,
+              {.session_name = store::process_name("skua run " + options_.sources.front()),
                .prepare = [this](store::Session& session) { prepare(session); },
                .component = "cursor",
-               .failure = "not saved",
+               .failure = "the cursor cannot be saved",
                .retry_pause = std::min(options_.interval, kRetry),
-               .keeps_session = true,
-               .on_defect =
-                   [this](const std::string& what) {
-                     on_lost_("the cursor cannot be saved: " + what);
-                   }},
+               .keeps_session = true},
               [this](store::LazySession& /*session*/, const std::stop_token& /*stop*/) {
                 return save_or_wait();
               }) {
@@ -64,9 +60,8 @@ void CursorSaver::prepare(store::Session& session) {
   locks_ = std::move(locks);
 }
 
-void CursorSaver::start(Progress progress, std::function<void(const std::string&)> on_lost) {
+void CursorSaver::start(Progress progress) {
   progress_ = std::move(progress);
-  on_lost_ = std::move(on_lost);
   thread_.start();
 }
 
@@ -125,8 +120,8 @@ void CursorSaver::save_position(store::Session& session) {
   if (!has_moved && repositories.empty() && gaps.empty()) return;
   crash_point("before_cursor");
   store::Transaction transaction(session);
-  store::save_repositories(session, repositories, options_.resync, server_clock_.now());
-  store::desynchronize(session, gaps, server_clock_.now());
+  store::save_repositories(session, repositories, options_.resync, clock_.now());
+  store::desynchronize(session, gaps, clock_.now());
   for (std::size_t i = 0; i < moved.size(); ++i) {
     if (!moved[i]) continue;
     store::save_cursor(session, options_.sources[i], moved[i]->seq, moved[i]->time);

@@ -30,7 +30,6 @@ namespace skua::ingest {
 class CursorSaver {
  public:
   struct Options {
-    std::string database_url;
     std::vector<std::string> sources;
     std::chrono::milliseconds interval{10'000};
     /// The verified heads to save with the cursor; null: none.
@@ -50,7 +49,7 @@ class CursorSaver {
 
   /// Takes the locks. Throws store::SourceBusy with the name of the owner, std::runtime_error
   /// while a bootstrap is open, or store::SqlError.
-  CursorSaver(Options options, const Clock& server_clock);
+  CursorSaver(store::Runtime& runtime, Options options);
   ~CursorSaver();
   CursorSaver(const CursorSaver&) = delete;
   CursorSaver& operator=(const CursorSaver&) = delete;
@@ -60,8 +59,8 @@ class CursorSaver {
     return saved_at_start_[source];
   }
 
-  /// Starts saving. `on_lost` is called when another process has taken the source.
-  void start(Progress progress, std::function<void(const std::string&)> on_lost);
+  /// Starts saving. That another process has taken the source is a fatal error.
+  void start(Progress progress);
 
   /// Saves now, on the saver's thread, instead of at the end of the interval. Any thread.
   void save_soon() { thread_.notify(); }
@@ -86,7 +85,8 @@ class CursorSaver {
   void save_position(store::Session& session);
 
   const Options options_;
-  const Clock& server_clock_;
+  /// PostgreSQL's.
+  const Clock& clock_;
   /// Since when another session holds a lock; nothing: none does.
   std::optional<std::chrono::steady_clock::time_point> busy_since_;
   /// In the thread's session: they go before it.
@@ -95,7 +95,6 @@ class CursorSaver {
   std::vector<std::optional<std::int64_t>> saved_at_start_;
   std::vector<std::optional<std::int64_t>> saved_;
   Progress progress_;
-  std::function<void(const std::string&)> on_lost_;
   store::SessionThread thread_;
 };
 

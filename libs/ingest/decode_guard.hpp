@@ -29,15 +29,13 @@ Outcome guard_message(const DispatchServices& services, AdmittedMessage& message
   }
 }
 
-/// Runs a decoder's thread. An exception ends the thread and is reported once to `on_defect`, which
-/// stops the process in order. Without `on_defect` the process ends at once.
+/// Runs a decoder's thread. An exception is a fatal error and ends the thread.
 template <class Work>
 void guard_thread(const DispatchServices& services, Work&& work) {
   try {
     std::forward<Work>(work)();
   } catch (const std::exception& error) {
-    if (!services.on_defect) throw;
-    services.on_defect(std::string("messages cannot be decoded: ") + error.what());
+    services.runtime.fatal(std::string("messages cannot be decoded: ") + error.what());
   }
 }
 

@@ -88,7 +88,7 @@ Decoder::Decoder(DecoderServices services)
     : services_(std::move(services)),
       // The in-flight list bounds the queue.
       queue_(std::make_shared<Queue>()),
-      gate_(services_.out.clock, services_.out.intake),
+      gate_(services_.out.runtime.clocks.latest, services_.out.intake),
       processor_(processor_options(services_)),
       budget_(services_.parked),
       thread_([this] { guard_thread(services_.out, [this] { run(); }); }) {}
@@ -183,7 +183,7 @@ Decoder::Step Decoder::decode_and_process(Job& job) {
 
 Decoder::Step Decoder::process(Job& job, event::DecodedFrame& message) {
   const auto outcome =
-      processor_.process(message, job.answers, skips_host(job), services_.out.clock.now());
+      processor_.process(message, job.answers, skips_host(job), services_.out.now());
   if (const auto* question = std::get_if<CommitProcessor::Ask>(&outcome)) {
     if (!job.decoded) job.decoded = std::make_unique<event::DecodedFrame>(std::move(message));
     ask(job, *question);
@@ -220,7 +220,7 @@ void Decoder::accept(const Job& job, event::DecodedFrame& message,
   if (accepted.wants_resync && services_.verification->heads != nullptr) {
     services_.verification->heads->add_gap(job.ticket, {std::string(job.did), message.rev});
   }
-  count(intake, message, services_.out.clock.now());
+  count(intake, message, services_.out.now());
   if (message.type == event::MessageType::Info) {
     logger("intake")->info("#info {}: {}", message.name, message.message);
   }

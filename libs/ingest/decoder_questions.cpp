@@ -77,7 +77,7 @@ void Decoder::take(FoundRepository found) {
   processor_.set_repository(found.row);
   std::optional<atproto::Multikey> key;
   if (found.account) key = found.account->key;
-  processor_.set_key(did, key, services_.out.clock.now());
+  processor_.set_key(did, key, services_.out.now());
   if (end_skip(did, kLookup)) return;
   if (const auto place = parked_.find(did); found.account && place != parked_.end()) {
     place->second.jobs.front().answers.document_handle = found.account->handle;
@@ -87,7 +87,7 @@ void Decoder::take(FoundRepository found) {
 
 void Decoder::take(Identified identified) {
   processor_.set_identity(identified.did, identified.account, identified.freshness,
-                          services_.out.clock.now());
+                          services_.out.now());
   if (identified.question == 0) return;  // a refresh, while the stream continues
   end_skip(identified.did, identified.question);
   Job* job = waiting_for(identified.did, identified.question);

@@ -71,7 +71,7 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
               Timestamp time) {
   crash_point("decoded");
   if (services.signals != nullptr) services.signals->look_at(events);
-  const Timestamp now = services.clock.now();
+  const Timestamp now = services.now();
   if (filter && !filter->passes_all_records()) {
     services.intake.filtered +=
         std::erase_if(events, [&](const auto& event) { return is_outside(*filter, event, now); });

@@ -15,25 +15,25 @@
 #include "ingest/intake_counters.hpp"
 #include "ingest/pending_heads.hpp"
 #include "ingest/signal_accounts.hpp"
+#include "store/runtime.hpp"
 
 namespace skua::ingest {
 
 /// What every decoder needs to pass events to the workers. Outlives the decoders.
 struct DispatchServices {
+  store::Runtime& runtime;
   IntakeCounters& intake;
   InFlightList& in_flight;
   /// Takes events. Never waits. The events of one account come from one thread.
   std::function<void(event::UnresolvedEvent)> sink;
-  const Clock& clock;
   /// Null: everything passes. Read once for each message.
   const filter::CurrentFilter* filter = nullptr;
-  /// Called on a decoder's thread after a fatal error, at most once. The thread then ends.
-  std::function<void(const std::string& what)> on_defect = nullptr;
   /// Null: no collection is a signal.
   SignalAccounts* signals = nullptr;
   /// Takes the repositories of which something is missing; null: none is downloaded again.
   PendingHeads* gaps = nullptr;
 
+  Timestamp now() const { return runtime.clocks.latest.now(); }
   filter::CurrentFilter::Snapshot filter_now() const {
     return filter != nullptr ? filter->get() : nullptr;
   }

@@ -24,7 +24,7 @@ bool is_of_the_future(const event::UnresolvedEvent& event, Timestamp time, Times
 MessageDecoder::MessageDecoder(std::unique_ptr<MessageReader> reader, DispatchServices services)
     : reader_(std::move(reader)),
       services_(std::move(services)),
-      gate_(services_.clock, services_.intake),
+      gate_(services_.runtime.clocks.latest, services_.intake),
       thread_([this] { guard_thread(services_, [this] { run(); }); }) {}
 
 MessageDecoder::~MessageDecoder() {
@@ -103,7 +103,7 @@ bool MessageDecoder::passes(AdmittedMessage& message, const ReadMessage& read, G
 }
 
 void MessageDecoder::hand_on(const AdmittedMessage& message, const ReadMessage& read) {
-  const Timestamp now = services_.clock.now();
+  const Timestamp now = services_.now();
   for (const event::UnresolvedEvent& event : *read.events) {
     if (!is_of_the_future(event, read.stated_at, now)) continue;
     services_.intake.drop(verify::errc::future_rev);

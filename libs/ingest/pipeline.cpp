@@ -26,10 +26,10 @@ bool is_too_large(ErrorCode defect) {
 
 }  // namespace
 
-Pipeline::Pipeline(PipelineOptions options, writer::WorkerPool& pool, const Clock& clock)
-    : options_(std::move(options)),
+Pipeline::Pipeline(store::Runtime& runtime, PipelineOptions options, writer::WorkerPool& pool)
+    : runtime_(runtime),
+      options_(std::move(options)),
       pool_(pool),
-      clock_(clock),
       intake_(options_.intake != nullptr ? *options_.intake : own_intake_),
       in_flight_(options_.in_flight, options_.on_finished) {
   for (const std::string& source : options_.sources) {
@@ -40,12 +40,11 @@ Pipeline::Pipeline(PipelineOptions options, writer::WorkerPool& pool, const Cloc
 
 std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
   DecoderServices services{
-      .out = {.intake = intake_,
+      .out = {.runtime = runtime_,
+              .intake = intake_,
               .in_flight = in_flight_,
               .sink = [this](auto event) { push(std::move(event)); },
-              .clock = clock_,
               .filter = options_.filter,
-              .on_defect = options_.on_defect,
               .signals = options_.signals,
               .gaps = options_.gaps},
       .verification = options_.verification,
@@ -72,7 +71,7 @@ void Pipeline::written(std::span<const event::Chunk* const> chunks) {
   for (const event::Chunk* chunk : chunks) {
     for (const event::ResolvedEvent& event : chunk->events) tickets.push_back(event.event.ticket);
   }
-  in_flight_.finish(tickets, clock_.now());
+  in_flight_.finish(tickets, runtime_.clocks.latest.now());
 }
 
 bool Pipeline::is_crowded() const {

@@ -58,8 +58,6 @@ struct PipelineOptions {
   const Verification* verification = nullptr;
   /// See DispatchServices. Outlives the pipeline.
   const filter::CurrentFilter* filter = nullptr;
-  /// See DispatchServices.
-  std::function<void(const std::string& what)> on_defect = nullptr;
   /// See DispatchServices. Outlives the pipeline.
   SignalAccounts* signals = nullptr;
   /// See DispatchServices. Outlives the pipeline.
@@ -75,7 +73,7 @@ class Pipeline final : private writer::Producer {
  public:
   /// Called before `pool` starts, or later: see WorkerPool::add_source. The pool outlives the
   /// pipeline.
-  Pipeline(PipelineOptions options, writer::WorkerPool& pool, const Clock& clock);
+  Pipeline(store::Runtime& runtime, PipelineOptions options, writer::WorkerPool& pool);
   ~Pipeline() override;
 
   using Ticket = InFlightList::Ticket;
@@ -140,9 +138,9 @@ class Pipeline final : private writer::Producer {
   void drop_over_share(Ticket ticket, std::string_view did);
   void wait_for_answers(std::chrono::steady_clock::time_point deadline);
 
+  store::Runtime& runtime_;
   const PipelineOptions options_;
   writer::WorkerPool& pool_;
-  const Clock& clock_;
   IntakeCounters own_intake_;
   IntakeCounters& intake_;
   InFlightList in_flight_;

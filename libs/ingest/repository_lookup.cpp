@@ -13,20 +13,16 @@ constexpr std::chrono::hours kUntilNotified{1};
 
 }  // namespace
 
-RepositoryLookup::RepositoryLookup(accounts::AccountSource& accounts, const PendingHeads* heads,
-                                   Options options)
+RepositoryLookup::RepositoryLookup(store::Runtime& runtime, accounts::AccountSource& accounts,
+                                   const PendingHeads* heads,
+                                   std::chrono::milliseconds database_pause)
     : accounts_(accounts),
       heads_(heads),
-      options_(std::move(options)),
-      thread_({.database_url = options_.database_url,
-               .session_name = "skua repositories",
+      thread_(runtime,
+              {.session_name = "skua repositories",
                .component = "verify",
                .failure = "repositories cannot be looked up",
-               .retry_pause = options_.database_pause,
-               .on_defect =
-                   [this](const std::string& what) {
-                     options_.on_defect("repositories cannot be looked up: " + what);
-                   }},
+               .retry_pause = database_pause},
               [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 look_up(session);
                 return kUntilNotified;

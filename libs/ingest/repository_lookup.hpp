@@ -30,18 +30,12 @@ class RepositoryLookup {
   using Done = std::function<void(FoundRepository)>;
   using RowFound = std::function<void(const store::RepositoryRow&)>;
 
-  struct Options {
-    /// Not used without a chain.
-    std::string database_url;
-    /// Called on the thread of the look-up after a fatal error: nothing is found from then on.
-    std::function<void(const std::string& what)> on_defect;
-    /// Between two attempts while the database is down.
-    std::chrono::milliseconds database_pause{1'000};
-  };
-
   /// `heads`: those not stored yet; null: no heads are stored, and all repositories are new.
-  /// `accounts` and `heads` outlive it.
-  RepositoryLookup(accounts::AccountSource& accounts, const PendingHeads* heads, Options options);
+  /// `accounts` and `heads` outlive it. `database_pause`: between two attempts while the database
+  /// is down.
+  RepositoryLookup(store::Runtime& runtime, accounts::AccountSource& accounts,
+                   const PendingHeads* heads,
+                   std::chrono::milliseconds database_pause = std::chrono::seconds(1));
 
   /// `done` is called once, on any thread, or never after a stop. `row_found` is called before it,
   /// when the head is known and the identity of the account is about to be asked for: from then on
@@ -63,7 +57,6 @@ class RepositoryLookup {
 
   accounts::AccountSource& accounts_;
   const PendingHeads* heads_;
-  const Options options_;
   std::mutex mutex_;
   std::vector<Wanted> wanted_;
   /// The thread's own: taken from `wanted_`.

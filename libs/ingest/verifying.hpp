@@ -18,11 +18,11 @@ class Verifying {
   /// Of labels. `source` must outlive it.
   explicit Verifying(accounts::AccountSource& source)
       : accounts_(source), verification_{.accounts = accounts_} {}
-  /// Of commits. `source` and `heads` must outlive it. `heads` and `lookup`: see RepositoryLookup.
-  Verifying(accounts::AccountSource& source, PendingHeads* heads, verify::Level level,
-            RepositoryLookup::Options lookup)
+  /// Of commits. `source` and `heads` must outlive it. `heads`: see RepositoryLookup.
+  Verifying(store::Runtime& runtime, accounts::AccountSource& source, PendingHeads* heads,
+            verify::Level level)
       : accounts_(source),
-        repositories_(std::in_place, accounts_, heads, std::move(lookup)),
+        repositories_(std::in_place, runtime, accounts_, heads),
         verification_{.accounts = accounts_,
                       .repositories = &*repositories_,
                       .level = level,

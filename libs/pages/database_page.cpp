@@ -30,13 +30,12 @@ milliseconds lifetime_of_answer(milliseconds duration) {
   return std::clamp(20 * duration, kShortestLife, kLongestLife);
 }
 
-DatabasePage::DatabasePage(Options options)
+DatabasePage::DatabasePage(store::Runtime& runtime, Options options)
     : options_(std::move(options)),
-      thread_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua page"),
+      thread_(runtime,
+              {.session_name = store::process_name("skua page"),
                .component = "pages",
-               .failure = options_.failure,
-               .on_defect = options_.on_defect},
+               .failure = options_.failure},
               [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 return round(session);
               }) {}

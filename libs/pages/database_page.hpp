@@ -25,16 +25,13 @@ std::chrono::milliseconds lifetime_of_answer(std::chrono::milliseconds duration)
 class DatabasePage {
  public:
   struct Options {
-    std::string database_url;
     /// For people: what a failure means.
     std::string failure;
     /// Called on the page's thread. Throws store::SqlError.
     std::function<nlohmann::json(store::LazySession&)> read;
-    /// Called on the page's thread after an error that no retry corrects.
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
-  explicit DatabasePage(Options options);
+  DatabasePage(store::Runtime& runtime, Options options);
 
   void start() { thread_.start(); }
   /// Idempotent.

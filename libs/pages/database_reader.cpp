@@ -20,14 +20,13 @@ void limit_statements(store::Session& session) {
 
 }  // namespace
 
-DatabaseReader::DatabaseReader(Options options)
-    : fresh_for_(options.fresh_for),
-      thread_({.database_url = std::move(options.database_url),
-               .session_name = store::process_name("skua pages"),
+DatabaseReader::DatabaseReader(store::Runtime& runtime, milliseconds fresh_for)
+    : fresh_for_(fresh_for),
+      thread_(runtime,
+              {.session_name = store::process_name("skua pages"),
                .prepare = limit_statements,
                .component = "pages",
-               .failure = "the state of the database cannot be read",
-               .on_defect = std::move(options.on_defect)},
+               .failure = "the state of the database cannot be read"},
               [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 return round(session);
               }) {}

@@ -21,15 +21,9 @@ class DatabaseReader {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  struct Options {
-    std::string database_url;
-    /// How long an answer counts.
-    std::chrono::milliseconds fresh_for{1'000};
-    /// Called on the reader's thread after an error that no retry corrects.
-    std::function<void(const std::string& what)> on_defect = nullptr;
-  };
-
-  explicit DatabaseReader(Options options);
+  /// `fresh_for`: how long an answer counts.
+  explicit DatabaseReader(store::Runtime& runtime,
+                          std::chrono::milliseconds fresh_for = std::chrono::seconds(1));
 
   void start() { thread_.start(); }
   /// Idempotent.

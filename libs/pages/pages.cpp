@@ -62,20 +62,18 @@ Response asset_response(const Asset& asset, std::string_view command) {
 
 }  // namespace
 
-Pages::Pages(Options options)
-    : options_(std::move(options)),
-      reader_({.database_url = options_.database_url, .on_defect = options_.on_defect}),
-      status_({.database_url = options_.database_url,
-               .failure = "the status cannot be read",
-               .read =
-                   [url = options_.database_url](store::LazySession& /*session*/) {
-                     return status::read_status(url, system_clock());
-                   },
-               .on_defect = options_.on_defect}),
-      latest_({.database_url = options_.database_url,
-               .failure = "the newest rows cannot be read",
-               .read = [](store::LazySession& session) { return read_latest(session.get()); },
-               .on_defect = options_.on_defect}) {}
+Pages::Pages(store::Runtime& runtime, Options options)
+    : runtime_(runtime),
+      options_(std::move(options)),
+      reader_(runtime),
+      status_(runtime, {.failure = "the status cannot be read",
+                        .read =
+                            [url = runtime.database_url](store::LazySession& /*session*/) {
+                              return status::read_status(url, system_clock());
+                            }}),
+      latest_(runtime,
+              {.failure = "the newest rows cannot be read",
+               .read = [](store::LazySession& session) { return read_latest(session.get()); }}) {}
 
 Pages::~Pages() {
   stop();
@@ -149,8 +147,7 @@ void Pages::run(const std::stop_token& stop) {
     }
   } catch (const std::exception& error) {
     // The loop does not beat any more: /health/live shows it.
-    if (!options_.on_defect) throw;
-    return options_.on_defect(error.what());
+    return runtime_.fatal(error.what());
   }
   heartbeat_.rest();
 }

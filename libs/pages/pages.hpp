@@ -35,7 +35,6 @@ namespace skua::pages {
 class Pages {
  public:
   struct Options {
-    std::string database_url;
     /// The name of the command: `run` or `serve`. The dashboard shows what this command has.
     std::string command;
     /// Called on the thread of the pages. They must not wait for the database.
@@ -44,11 +43,9 @@ class Pages {
     HealthLimits limits = {};
     /// Other loops of the process; they outlive the pages.
     std::vector<const Heartbeat*> loops = {};
-    /// Called on one of the threads after an error that no retry corrects.
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
-  explicit Pages(Options options);
+  Pages(store::Runtime& runtime, Options options);
   /// Stops.
   ~Pages();
   Pages(const Pages&) = delete;
@@ -82,6 +79,7 @@ class Pages {
   void answer(const Exchanges& waiting);
   http_server::Response live_response() const;
 
+  store::Runtime& runtime_;
   const Options options_;
   DatabaseReader reader_;
   DatabasePage status_;

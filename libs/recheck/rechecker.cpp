@@ -1,20 +1,18 @@
 #include "recheck/rechecker.hpp"
 
-#include <utility>
-
 #include "store/pass_budget.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::recheck {
-Rechecker::Rechecker(Options options, resolve::SharedIds& ids, const Clock& clock)
+Rechecker::Rechecker(store::Runtime& runtime, resolve::SharedIds& ids,
+                     std::chrono::milliseconds interval)
     : ids_(ids),
-      clock_(clock),
-      interval_(options.interval),
-      thread_({.database_url = std::move(options.database_url),
-               .session_name = store::process_name("skua recheck"),
+      clock_(runtime.clocks.server),
+      interval_(interval),
+      thread_(runtime,
+              {.session_name = store::process_name("skua recheck"),
                .component = "recheck",
-               .failure = "stored records are not checked against changed lexicons",
-               .on_defect = std::move(options.on_defect)},
+               .failure = "stored records are not checked against changed lexicons"},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 check(session.get(), stop);
                 return interval_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -15,15 +14,9 @@ namespace skua::recheck {
 /// pass through a large table is spread over a day, so that it does not compete with the writers.
 class Rechecker {
  public:
-  struct Options {
-    std::string database_url;
-    std::chrono::milliseconds interval{10'000};
-    /// Called on its thread after a fatal error: nothing is checked any more.
-    std::function<void(const std::string& what)> on_defect = nullptr;
-  };
-
-  /// `ids` and PostgreSQL's clock outlive it.
-  Rechecker(Options options, resolve::SharedIds& ids, const Clock& clock);
+  /// `ids` outlives it.
+  Rechecker(store::Runtime& runtime, resolve::SharedIds& ids,
+            std::chrono::milliseconds interval = std::chrono::seconds(10));
 
   void start() { thread_.start(); }
   /// Idempotent.

@@ -1,19 +1,17 @@
 #include "retention/remover.hpp"
 
-#include <utility>
-
 #include "store/pass_budget.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::retention {
-Remover::Remover(Options options, const filter::CurrentFilter& filter)
+Remover::Remover(store::Runtime& runtime, const filter::CurrentFilter& filter,
+                 std::chrono::milliseconds interval)
     : filter_(filter),
-      interval_(options.interval),
-      thread_({.database_url = std::move(options.database_url),
-               .session_name = store::process_name("skua retention"),
+      interval_(interval),
+      thread_(runtime,
+              {.session_name = store::process_name("skua retention"),
                .component = "retention",
-               .failure = "old rows and rows of deleted and excluded accounts stay",
-               .on_defect = std::move(options.on_defect)},
+               .failure = "old rows and rows of deleted and excluded accounts stay"},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 remove(session.get(), stop);
                 return interval_;

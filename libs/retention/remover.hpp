@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <string>
 
 #include "filter/current_filter.hpp"
@@ -15,15 +14,9 @@ namespace skua::retention {
 /// table is spread over a day, so that it does not compete with the writers.
 class Remover {
  public:
-  struct Options {
-    std::string database_url;
-    std::chrono::milliseconds interval{10'000};
-    /// Called on its thread after a fatal error: nothing is removed any more.
-    std::function<void(const std::string& what)> on_defect = nullptr;
-  };
-
   /// `filter` outlives it.
-  Remover(Options options, const filter::CurrentFilter& filter);
+  Remover(store::Runtime& runtime, const filter::CurrentFilter& filter,
+          std::chrono::milliseconds interval = std::chrono::seconds(10));
 
   void start() { thread_.start(); }
   /// Idempotent.

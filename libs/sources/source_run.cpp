@@ -7,27 +7,26 @@
 
 namespace skua::sources {
 
-SourceRun::SourceRun(SourceRunOptions options, writer::WorkerPool& pool, const Clock& clock,
-                     std::function<void(const std::string&)> on_defect)
-    : options_(std::move(options)),
-      clock_(clock),
-      on_defect_(std::move(on_defect)),
-      started_at_(clock.now()),
-      cursor_saver_(saver_options(), pool.server_clock()),
+SourceRun::SourceRun(store::Runtime& runtime, SourceRunOptions options, writer::WorkerPool& pool)
+    : runtime_(runtime),
+      options_(std::move(options)),
+      clock_(runtime.clocks.latest),
+      started_at_(clock_.now()),
+      cursor_saver_(runtime, saver_options()),
       verifying_(make_verifying()),
       readers_({.sources = options_.sources,
                 .ca_file = options_.ca_file,
                 .read_timeout = options_.read_timeout,
                 .filter = options_.filter},
-               clock),
-      pipeline_(pipeline_options(), pool, clock) {
+               clock_),
+      pipeline_(runtime, pipeline_options(), pool) {
   readers_.connect_to(pipeline_, cursor_saver_);
   if (readers_.size() == 1) return;
-  group_ = std::make_unique<RelayGroup>(RelayGroup::Options{.fail_over = options_.fail_over,
-                                                            .margin = options_.margin,
-                                                            .ca_file = options_.ca_file,
-                                                            .on_defect = on_defect_},
-                                        readers_, pipeline_, cursor_saver_, clock_);
+  group_ = std::make_unique<RelayGroup>(
+      runtime,
+      RelayGroup::Options{
+          .fail_over = options_.fail_over, .margin = options_.margin, .ca_file = options_.ca_file},
+      readers_, pipeline_, cursor_saver_);
 }
 
 SourceRun::~SourceRun() {
@@ -48,10 +47,7 @@ std::unique_ptr<ingest::Verifying> SourceRun::make_verifying() {
   if (front().proof() == Proof::Labels) {
     return std::make_unique<ingest::Verifying>(*options_.accounts);
   }
-  return std::make_unique<ingest::Verifying>(
-      *options_.accounts, &heads_, options_.level,
-      ingest::RepositoryLookup::Options{.database_url = options_.database_url,
-                                        .on_defect = on_defect_});
+  return std::make_unique<ingest::Verifying>(runtime_, *options_.accounts, &heads_, options_.level);
 }
 
 std::vector<std::string> SourceRun::names() const {
@@ -62,8 +58,7 @@ std::vector<std::string> SourceRun::names() const {
 }
 
 ingest::CursorSaver::Options SourceRun::saver_options() {
-  return {.database_url = options_.database_url,
-          .sources = names(),
+  return {.sources = names(),
           .interval = options_.cursor_interval,
           .heads = notes_gaps() ? &heads_ : nullptr,
           .resync = options_.resync};
@@ -80,7 +75,6 @@ ingest::PipelineOptions SourceRun::pipeline_options() {
           },
       .verification = verifying_ ? &verifying_->verification() : nullptr,
       .filter = options_.filter,
-      .on_defect = on_defect_,
       .signals = options_.signals,
       .gaps = notes_gaps() ? &heads_ : nullptr};
   if (front().is_acknowledged()) {
@@ -93,8 +87,7 @@ void SourceRun::start() {
   cursor_saver_.start(
       {.watermark = [this](std::size_t source) { return pipeline_.watermark(source); },
        .first_unfinished = [this] { return pipeline_.first_unfinished(); },
-       .metrics = [this](std::size_t source) { return to_json(metrics_of(source)); }},
-      on_defect_);
+       .metrics = [this](std::size_t source) { return to_json(metrics_of(source)); }});
   readers_.start();
   if (group_) group_->start();
 }

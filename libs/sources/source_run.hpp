@@ -26,7 +26,6 @@
 namespace skua::sources {
 
 struct SourceRunOptions {
-  std::string database_url;
   /// One, or several that stand by for the first, in the order of preference: docs/adr/0003.
   std::vector<SourceStart> sources;
   FailOver::Options fail_over;
@@ -60,8 +59,7 @@ class SourceRun {
  public:
   /// Takes the source locks, and adds the sources to `pool`, which outlives it and is not
   /// started yet. Throws as CursorSaver does.
-  SourceRun(SourceRunOptions options, writer::WorkerPool& pool, const Clock& clock,
-            std::function<void(const std::string&)> on_defect);
+  SourceRun(store::Runtime& runtime, SourceRunOptions options, writer::WorkerPool& pool);
   ~SourceRun();
   SourceRun(const SourceRun&) = delete;
   SourceRun& operator=(const SourceRun&) = delete;
@@ -100,9 +98,9 @@ class SourceRun {
   ingest::PipelineOptions pipeline_options();
   status::Metrics metrics_of(std::size_t source) const;
 
+  store::Runtime& runtime_;
   const SourceRunOptions options_;
   const Clock& clock_;
-  const std::function<void(const std::string&)> on_defect_;
   const Timestamp started_at_;
   ingest::PendingHeads heads_;
   ingest::CursorSaver cursor_saver_;

@@ -33,8 +33,8 @@ struct SavedMetrics {
 
 }  // namespace
 
-BackfillMonitor::BackfillMonitor(Options options, const Clock& clock)
-    : options_(std::move(options)), clock_(clock) {}
+BackfillMonitor::BackfillMonitor(store::Runtime& runtime, Options options)
+    : runtime_(runtime), options_(std::move(options)), clock_(runtime.clocks.latest) {}
 
 BackfillMonitor::~BackfillMonitor() {
   stop();
@@ -81,7 +81,7 @@ void BackfillMonitor::run(const std::stop_token& stop) {
       try {
         if (!session || !session->connected()) {
           session =
-              std::make_unique<Session>(options_.database_url, store::process_name("skua watch"));
+              std::make_unique<Session>(runtime_.database_url, store::process_name("skua watch"));
         }
         look(*session);
         was_idle = is_idle;

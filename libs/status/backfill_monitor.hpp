@@ -15,6 +15,7 @@
 #include "base/time.hpp"
 #include "status/backfill_metrics.hpp"
 #include "status/backfill_text.hpp"
+#include "store/runtime.hpp"
 #include "store/session.hpp"
 
 namespace skua::status {
@@ -25,7 +26,6 @@ namespace skua::status {
 class BackfillMonitor {
  public:
   struct Options {
-    std::string database_url;
     std::string lease_owner;
     std::chrono::milliseconds interval{5'000};
     std::function<backfill::BackfillMetrics()> metrics;
@@ -33,7 +33,7 @@ class BackfillMonitor {
     std::function<bool()> is_idle;
   };
 
-  BackfillMonitor(Options options, const Clock& clock);
+  BackfillMonitor(store::Runtime& runtime, Options options);
   ~BackfillMonitor();
 
   void start();
@@ -47,6 +47,7 @@ class BackfillMonitor {
   void run(const std::stop_token& stop);
   void look(store::Session& session);
 
+  store::Runtime& runtime_;
   const Options options_;
   const Clock& clock_;
   mutable std::mutex mutex_;

@@ -16,9 +16,9 @@ constexpr std::chrono::seconds kUnusual{10};
 }  // namespace
 
 DatabaseSize::DatabaseSize(std::string database_url, const Clock& clock)
-    : clock_(clock),
-      thread_({.database_url = std::move(database_url),
-               .session_name = store::process_name("skua disk")},
+    : runtime_(std::move(database_url), clock, store::end_process),
+      clock_(clock),
+      thread_(runtime_, {.session_name = store::process_name("skua disk")},
               [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 measure(session);
                 return kDiskInterval;

@@ -33,6 +33,7 @@ class DatabaseSize {
  private:
   void measure(store::LazySession& session);
 
+  store::Runtime runtime_;
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::optional<Sample> latest_;

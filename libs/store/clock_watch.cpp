@@ -32,9 +32,10 @@ std::optional<std::string> clock_difference_text(std::chrono::microseconds serve
 
 ClockWatch::ClockWatch(Options options, const Clock& clock)
     : options_(std::move(options)),
+      runtime_(options_.database_url, clock, end_process),
       server_(clock),
       latest_(clock, server_),
-      thread_({.database_url = options_.database_url, .session_name = process_name("skua clock")},
+      thread_(runtime_, {.session_name = process_name("skua clock")},
               [this](LazySession& session, const std::stop_token& /*stop*/) {
                 look(session);
                 return options_.interval;

@@ -7,6 +7,7 @@
 
 #include "base/time.hpp"
 #include "store/lazy_session.hpp"
+#include "store/runtime.hpp"
 #include "store/server_clock.hpp"
 #include "store/session_thread.hpp"
 
@@ -39,6 +40,8 @@ class ClockWatch {
   const Clock& server() const { return server_; }
   /// The later of PostgreSQL's clock and ours.
   const Clock& latest() const { return latest_; }
+  /// Both.
+  Clocks clocks() const { return {latest_, server_}; }
   /// How far PostgreSQL's clock is ahead of ours; nothing: unknown. Any thread.
   std::optional<std::chrono::microseconds> server_ahead() const { return server_.ahead(); }
 
@@ -47,6 +50,8 @@ class ClockWatch {
   void tell(std::chrono::microseconds ahead);
 
   const Options options_;
+  /// Its own, because that of the process has the clocks of this object.
+  Runtime runtime_;
   ServerClock server_;
   const LaterClock latest_;
   // Used by the thread only, after construction.

@@ -7,10 +7,11 @@
 
 namespace skua::store {
 
-SessionThread::SessionThread(Options options, Round round)
-    : options_(std::move(options)),
+SessionThread::SessionThread(Runtime& runtime, Options options, Round round)
+    : runtime_(runtime),
+      options_(std::move(options)),
       round_(std::move(round)),
-      session_(options_.database_url, options_.session_name, options_.prepare) {}
+      session_(runtime_.database_url, options_.session_name, options_.prepare) {}
 
 SessionThread::~SessionThread() {
   stop();
@@ -33,7 +34,7 @@ void SessionThread::stop() {
 }
 
 bool SessionThread::is_retried(const SqlError& error) const {
-  return options_.retries_defects || dynamic_cast<const ServerError*>(&error) != nullptr;
+  return options_.retries_sql_errors || dynamic_cast<const ServerError*>(&error) != nullptr;
 }
 
 void SessionThread::run(const std::stop_token& stop) {
@@ -51,8 +52,8 @@ void SessionThread::run(const std::stop_token& stop) {
         log_retry(options_.component, options_.failure, *sql_error);
       } else {
         // One of our statements is wrong, or memory ran out: continuing would hide it.
-        if (!options_.on_defect) throw;
-        return options_.on_defect(error.what());
+        const std::string effect = options_.failure.empty() ? "" : options_.failure + ": ";
+        return runtime_.fatal(effect + error.what());
       }
     }
     std::unique_lock lock(mutex_);

@@ -9,36 +9,34 @@
 #include <thread>
 
 #include "store/lazy_session.hpp"
+#include "store/runtime.hpp"
 #include "store/session.hpp"
 
 namespace skua::store {
 
 /// Repeats a task on a thread with a database session of its own. After a failure of the server it
-/// closes the session, logs the failure and repeats the task later; any other exception ends the
-/// thread, unless `retries_defects` is set.
+/// closes the session, logs the failure and repeats the task later; any other exception is a fatal
+/// error (Runtime) and ends the thread, unless `retries_sql_errors` is set.
 class SessionThread {
  public:
   struct Options {
-    std::string database_url;
     /// Shown in `pg_stat_activity`.
     std::string session_name;
     /// See LazySession.
     std::function<void(Session&)> prepare = nullptr;
     /// For the log: the component, and the effect of a failure, such as "handles cannot be
-    /// checked". A round that handles all failures of the server needs neither.
+    /// checked". A fatal error begins with the effect, too. A round that handles all failures of
+    /// the server needs neither.
     std::string component = {};
     std::string failure = {};
     /// The pause between a failure and the next round.
     std::chrono::milliseconds retry_pause{1'000};
     /// Whether a wrong statement, a missing right and wrong data are retried too. For work beside
     /// the indexer, which goes on without it.
-    bool retries_defects = false;
+    bool retries_sql_errors = false;
     /// Whether the owner continues to use the session after the thread has ended. Otherwise the
     /// thread closes it.
     bool keeps_session = false;
-    /// Called on the thread after a fatal error: no round follows. Null: the error ends the
-    /// process.
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
   /// One round of the task. It connects only if it asks for the session. Returns the time until the
@@ -46,7 +44,7 @@ class SessionThread {
   using Round =
       std::function<std::chrono::milliseconds(LazySession& session, const std::stop_token& stop)>;
 
-  SessionThread(Options options, Round round);
+  SessionThread(Runtime& runtime, Options options, Round round);
   /// Stops the thread. A class whose rounds use its members declares its SessionThread last, or
   /// stops it in its destructor.
   ~SessionThread();
@@ -69,6 +67,7 @@ class SessionThread {
   bool is_retried(const SqlError& error) const;
   void run(const std::stop_token& stop);
 
+  Runtime& runtime_;
   const Options options_;
   const Round round_;
   LazySession session_;

@@ -45,7 +45,7 @@ std::chrono::milliseconds BackfillPolicy::linger() const {
 
 Written BackfillPolicy::write(store::Session& session, std::span<const TakenEvent> batch) {
   if (can_copy(batch)) return copy(session, batch);
-  return write_events(session, single_, events_of(batch), services_.server_clock.now());
+  return write_events(session, single_, events_of(batch), services_.runtime.clocks.server.now());
 }
 
 Written BackfillPolicy::copy(store::Session& session, std::span<const TakenEvent> batch) {
@@ -63,7 +63,7 @@ Written BackfillPolicy::copy(store::Session& session, std::span<const TakenEvent
 
   const resolve::PostClaims::HeldAll posts(services_.ids.post_claims,
                                            resolve::posts_written_by(events));
-  const Timestamp now = services_.server_clock.now();
+  const Timestamp now = services_.runtime.clocks.server.now();
   const Timestamp start = services_.monotonic.now();
   const BulkWriter::Outcome outcome = bulk_.write(session, events, now, lease_numbers);
   size_.took(events.size(), services_.monotonic.now() - start);

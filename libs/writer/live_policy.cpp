@@ -47,7 +47,7 @@ Written LivePolicy::write(store::Session& session, std::span<const TakenEvent> b
   std::vector<const event::ResolvedEvent*> events;
   events.reserve(batch.size());
   for (const TakenEvent& taken : batch) events.push_back(taken.event);
-  return write_events(session, writer_, events, services_.server_clock.now());
+  return write_events(session, writer_, events, services_.runtime.clocks.server.now());
 }
 
 }  // namespace skua::writer

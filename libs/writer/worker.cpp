@@ -85,7 +85,7 @@ Worker::Worker(std::size_t index, std::unique_ptr<WritePolicy> policy, WritePerm
       policy_(std::move(policy)),
       permits_(permits),
       services_(services),
-      session_(services_.database_url, name_),
+      session_(services_.runtime.database_url, name_),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Worker::~Worker() {
@@ -121,7 +121,7 @@ void Worker::run(const std::stop_token& stop) {
     }
   } catch (const std::exception& error) {
     // A statement of ours is wrong, or memory ran out: to continue would hide it.
-    services_.on_defect(name_ + ": " + error.what());
+    services_.runtime.fatal(name_ + ": " + error.what());
   }
 }
 
@@ -214,7 +214,7 @@ void Worker::write_batch(Events& events, std::size_t size, Events& busy) {
   unresolved.reserve(size);
   for (const TakenEvent& taken : batch) unresolved.push_back(taken.event);
   services_.lexicons.check(connection, unresolved);
-  resolve::Resolver resolver(connection, services_.ids, services_.server_clock);
+  resolve::Resolver resolver(connection, services_.ids, services_.runtime.clocks.server);
   for (const resolve::Conflict& conflict : resolver.resolve(unresolved)) {
     // It cannot become a row. The writer makes a dead letter of it, with its bytes.
     reject(*unresolved[conflict.index], conflict.reason);
@@ -249,7 +249,7 @@ void Worker::dead_letter(const TakenEvent& taken, const store::SqlError& error) 
   const event::ResolvedEvent& event = *taken.event;
   try {
     write_dead_letter(session_.get(), services_.sources, event, error,
-                      services_.server_clock.now());
+                      services_.runtime.clocks.server.now());
   } catch (const store::DataError& second) {
     throw store::DefectError(std::string("a dead letter was refused: ") + second.what(),
                              second.sqlstate());

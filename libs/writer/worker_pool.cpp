@@ -29,8 +29,9 @@ std::size_t writers_at_once() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), kFewestWriters, kMostWriters);
 }
 
-WorkerPool::WorkerPool(WorkerPoolOptions options)
-    : options_(std::move(options)),
+WorkerPool::WorkerPool(store::Runtime& runtime, WorkerPoolOptions options)
+    : runtime_(runtime),
+      options_(options),
       names_(std::vector<std::string>(kMostSources)),
       producers_(kMostSources),
       lexicons_(options_.monotonic),
@@ -70,11 +71,11 @@ void WorkerPool::remove_source(std::uint32_t origin) {
 }
 
 void WorkerPool::start() {
-  resolve::fill_with_actors(options_.database_url, ids_.actors);
+  resolve::fill_with_actors(runtime_.database_url, ids_.actors);
   const auto first_producers = static_cast<std::size_t>(
       std::find(producers_.begin(), producers_.end(), nullptr) - producers_.begin());
   services_ = std::unique_ptr<const WorkerServices>(
-      new WorkerServices{.database_url = options_.database_url,
+      new WorkerServices{.runtime = runtime_,
                          .sources = names_,
                          .producers = producers_,
                          .first_producers = first_producers,
@@ -82,9 +83,7 @@ void WorkerPool::start() {
                          .lexicons = lexicons_,
                          .live_backpressure = live_backpressure_,
                          .metrics = metrics_,
-                         .server_clock = options_.server_clock,
-                         .monotonic = options_.monotonic,
-                         .on_defect = options_.on_defect});
+                         .monotonic = options_.monotonic});
   workers_.reserve(kWorkers);
   for (std::size_t index = 0; index < kWorkers; ++index) {
     const bool is_live = index < kWorkers / 2;

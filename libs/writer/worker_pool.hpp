@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,25 +34,20 @@ std::size_t writers_at_once();
 inline constexpr std::size_t kMostSources = 4'096;
 
 struct WorkerPoolOptions {
-  std::string database_url;
   /// No live events are written to the database: backfill workers may use one core more. Beside
   /// live events, they would make these wait twice as long.
   bool is_alone = false;
-  /// PostgreSQL's time, for stored times: other processes compare with them.
-  const Clock& server_clock;
   /// Measures the duration of transactions; does not jump.
   const Clock& monotonic = monotonic_clock();
-  /// Called from a worker's thread after a fatal error; the owner then stops.
-  std::function<void(const std::string& what)> on_defect;
 };
 
 /// Writes the events of all sources of a process: 30 workers (2 sources x 5 record types x 3), and
 /// what they share: account numbers, known posts, the priority of live events. The events of an
 /// account in one lane always go to the same worker, which keeps their order. Outlives the
-/// producers' threads; the clocks outlive it.
+/// producers' threads.
 class WorkerPool {
  public:
-  explicit WorkerPool(WorkerPoolOptions options);
+  explicit WorkerPool(store::Runtime& runtime, WorkerPoolOptions options = {});
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -96,11 +90,11 @@ class WorkerPool {
   const WorkerMetrics& metrics() const;
 
   resolve::SharedIds& ids() { return ids_; }
-  const Clock& server_clock() const { return options_.server_clock; }
   /// For the producers of streams, which share them.
   Counters& stream_counters() { return stream_counters_; }
 
  private:
+  store::Runtime& runtime_;
   const WorkerPoolOptions options_;
   // By origin. Their size does not change, so that a worker can read the entry of an event while
   // another one is written. Null: the origin is free.

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "base/time.hpp"
 #include "resolve/resolver.hpp"
+#include "store/runtime.hpp"
 #include "writer/added_lexicons.hpp"
 #include "writer/live_backpressure.hpp"
 #include "writer/producer.hpp"
@@ -17,7 +16,7 @@ namespace skua::writer {
 
 /// The parts that the workers of a pool share. All parts outlive them.
 struct WorkerServices {
-  std::string database_url;
+  store::Runtime& runtime;
   /// The names of the sources, by UnresolvedEvent::origin.
   SourceNames sources;
   /// The producers, by UnresolvedEvent::origin.
@@ -29,12 +28,8 @@ struct WorkerServices {
   AddedLexicons& lexicons;
   LiveBackpressure& live_backpressure;
   WorkerMetrics& metrics;
-  /// PostgreSQL's time, for stored times: other processes compare with them.
-  const Clock& server_clock;
   /// Measures the duration of transactions; does not jump.
   const Clock& monotonic;
-  /// Called from a worker's thread after a fatal error: the process must stop.
-  std::function<void(const std::string& what)> on_defect;
 
   Producer& producer_of(const event::Chunk& chunk) const { return *producers.at(chunk.origin()); }
 };

@@ -400,17 +400,17 @@ class BrokenClock final : public Clock {
   std::atomic<bool> is_broken_{false};
 };
 
-TEST(FindAccountDefect, is_reported_once_and_nobody_waits_for_a_thread_that_is_gone) {
+TEST(FindAccountFatalError, is_reported_once_and_nobody_waits_for_a_thread_that_is_gone) {
   test::PlcServer plc;
   BrokenClock clock;
-  std::promise<std::string> defect;
+  std::promise<std::string> error;
   NetworkAccountsOptions options;
   options.plc_url = plc.url();
-  options.on_defect = [&](const std::string& what) { defect.set_value(what); };
+  options.on_fatal = [&](const std::string& what) { error.set_value(what); };
   NetworkAccounts accounts(options, clock);
   clock.is_broken_now();
   accounts.identity_once(kDid, Freshness::Known, [](const auto&) {});
-  EXPECT_THAT(defect.get_future().get(), testing::HasSubstr("the clock is broken"));
+  EXPECT_THAT(error.get_future().get(), testing::HasSubstr("the clock is broken"));
   std::promise<ErrorCode> refused;
   accounts.identity_once(kDid, Freshness::Known,
                          [&](const auto& answer) { refused.set_value(answer.error()); });

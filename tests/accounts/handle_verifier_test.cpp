@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -183,14 +184,17 @@ class HandleVerifierTest : public test::PostgresTest {
   void TearDown() override { lookups_.release(); }
 
   HandleVerifier::Options options(std::size_t at_once = 4) {
-    return {.database_url = database_.url(),
-            .at_once = at_once,
-            .per_second = 1'000,
-            .pause = 1ms,
-            .on_defect = [](const std::string& what) { ADD_FAILURE() << what; }};
+    return {.at_once = at_once, .per_second = 1'000, .pause = 1ms};
   }
   void open(HandleVerifier::Options options) {
-    verifier_ = std::make_unique<HandleVerifier>(lookups_.check(), std::move(options), clock_);
+    verifier_ = std::make_unique<HandleVerifier>(runtime_, lookups_.check(), options);
+  }
+  /// Its fatal errors are expected.
+  std::future<std::string> open_broken() {
+    broken_.emplace(database_.url(), clock_,
+                    [this](const std::string& what) { error_.set_value(what); });
+    verifier_ = std::make_unique<HandleVerifier>(*broken_, lookups_.check(), options());
+    return error_.get_future();
   }
   /// An account claims a handle, of its name unless it is said.
   void claim(const std::string& did, const std::string& handle = "") {
@@ -273,6 +277,10 @@ class HandleVerifierTest : public test::PostgresTest {
   RoundsClock clock_;
   FakeLookups lookups_;
   Failures failures_;
+  store::Runtime runtime_{database_.url(), clock_,
+                          [](const std::string& what) { ADD_FAILURE() << what; }};
+  std::promise<std::string> error_;
+  std::optional<store::Runtime> broken_;
   std::unique_ptr<HandleVerifier> verifier_;
 };
 
@@ -423,29 +431,23 @@ TEST_F(HandleVerifierTest, tries_an_absent_database_once_a_pause_though_somethin
   expect_state(kAlice, "alice.example right");
 }
 
-TEST_F(HandleVerifierTest, what_is_due_and_cannot_be_read_is_said_to_be_a_defect) {
+TEST_F(HandleVerifierTest, what_is_due_and_cannot_be_read_is_a_fatal_error) {
   claim(kAlice);
   session().run("ALTER TABLE bsky.actors DROP COLUMN handle_check_due");
-  std::promise<std::string> defect;
-  auto broken = options();
-  broken.on_defect = [&](const std::string& what) { defect.set_value(what); };
-  open(broken);
-  EXPECT_NE(defect.get_future().get().find("handle_check_due"), std::string::npos);
+  auto error = open_broken();
+  EXPECT_NE(error.get().find("handle_check_due"), std::string::npos);
   verifier_->stop();
   EXPECT_TRUE(lookups_.asked().empty());
 }
 
-TEST_F(HandleVerifierTest, what_was_found_and_cannot_be_written_is_said_to_be_a_defect) {
+TEST_F(HandleVerifierTest, what_was_found_and_cannot_be_written_is_a_fatal_error) {
   claim(kAlice);
   lookups_.hold();
-  std::promise<std::string> defect;
-  auto broken = options();
-  broken.on_defect = [&](const std::string& what) { defect.set_value(what); };
-  open(broken);
+  auto error = open_broken();
   ASSERT_TRUE(lookups_.wait_until_asked(1));
   session().run("ALTER TABLE bsky.actors DROP COLUMN handle_valid CASCADE");
   lookups_.release();
-  EXPECT_NE(defect.get_future().get().find("handle_valid"), std::string::npos);
+  EXPECT_NE(error.get().find("handle_valid"), std::string::npos);
   verifier_->stop();
 }
 

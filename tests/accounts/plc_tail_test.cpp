@@ -49,14 +49,13 @@ class PlcTailTest : public test::PostgresTest {
 
   std::unique_ptr<PlcTail> make_tail(std::chrono::milliseconds total_timeout = 30s) {
     return std::make_unique<PlcTail>(
-        PlcTail::Options{.database_url = database_.url(),
-                         .plc_url = "http://127.0.0.1:" + std::to_string(server_->port()),
+        runtime_,
+        PlcTail::Options{.plc_url = "http://127.0.0.1:" + std::to_string(server_->port()),
                          .total_timeout = total_timeout,
                          .max_page_bytes = 100'000},
         [this](const std::vector<std::string>& dids) {
           for (const auto& did : dids) changed_.push_back(did);
-        },
-        clock_);
+        });
   }
 
   /// The answer to all requests from now on.
@@ -82,6 +81,7 @@ class PlcTailTest : public test::PostgresTest {
   }
 
   test::ManualClock clock_;
+  store::Runtime runtime_{database_.url(), clock_};
   std::vector<std::string> changed_;
 
  private:
@@ -240,9 +240,8 @@ class SilentDirectory {
     server_.reset();
   }
 
-  PlcTail::Options options(const std::string& database_url, std::chrono::milliseconds timeout) {
-    return {.database_url = database_url,
-            .plc_url = "http://127.0.0.1:" + std::to_string(server_->port()),
+  PlcTail::Options options(std::chrono::milliseconds timeout) {
+    return {.plc_url = "http://127.0.0.1:" + std::to_string(server_->port()),
             .total_timeout = timeout};
   }
   void wait_until_asked() { asked_.get_future().wait(); }
@@ -256,7 +255,7 @@ class SilentDirectory {
 TEST_F(PlcTailTest, a_stop_does_not_wait_for_a_silent_directory) {
   begin_at(test::kExportStart);
   SilentDirectory silent;
-  PlcTail tail(silent.options(database_.url(), 1h), nullptr, clock_);
+  PlcTail tail(runtime_, silent.options(1h), nullptr);
   tail.start();
   silent.wait_until_asked();
   tail.stop();
@@ -266,7 +265,7 @@ TEST_F(PlcTailTest, a_stop_does_not_wait_for_a_silent_directory) {
 TEST_F(PlcTailTest, a_silent_directory_is_a_failure) {
   begin_at(test::kExportStart);
   SilentDirectory silent;
-  PlcTail tail(silent.options(database_.url(), 100ms), nullptr, clock_);
+  PlcTail tail(runtime_, silent.options(100ms), nullptr);
   EXPECT_EQ(tail.look(), 2s);
   EXPECT_EQ(tail.failures().count, 1U);
 }

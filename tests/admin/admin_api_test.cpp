@@ -76,8 +76,8 @@ class AdminApiTest : public test::PostgresTest {
  protected:
   void SetUp() override {
     SKUA_NEED_POSTGRES();
-    api_ = std::make_unique<AdminApi>(AdminApi::Options{
-        .database_url = database_.url(), .guard = {Token(kToken), "--token-file", clock_}});
+    api_ = std::make_unique<AdminApi>(
+        runtime_, AdminApi::Options{.guard = {Token(kToken), "--token-file", clock_}});
     api_->add_routes(routes_);
   }
 
@@ -117,6 +117,7 @@ class AdminApiTest : public test::PostgresTest {
   }
 
   test::ManualClock clock_;
+  store::Runtime runtime_{database_.url(), clock_};
   std::unique_ptr<AdminApi> api_;
   http_server::Server::Routes routes_;
   bool is_started_ = false;

@@ -56,12 +56,14 @@ std::vector<std::string> values_after(const std::string& all, const std::string&
 
 class FeedServerTest : public test::FeedTest {
  protected:
-  void serve(ChangeReader::Options options = {}, http_server::Limits limits = {}) {
-    if (options.database_url.empty()) options.database_url = database_.url();
+  void serve(ChangeReader::Options options = {}, http_server::Limits limits = {},
+             const std::string& database_url = "") {
+    runtime_ = std::make_unique<store::Runtime>(
+        database_url.empty() ? database_.url() : database_url, system_clock());
     options.busy_pause = 5ms;
     options.idle_pause = 20ms;
     server_ = std::make_unique<FeedServer>(
-        FeedServer::Options{std::move(options), {.limits = limits}}, metrics_);
+        *runtime_, FeedServer::Options{options, {.limits = limits}}, metrics_);
     server_->start();
   }
   /// Pages of this many changes, and recent changes for less than the tests' logs.
@@ -109,6 +111,7 @@ class FeedServerTest : public test::FeedTest {
   }
 
   FeedMetrics metrics_;
+  std::unique_ptr<store::Runtime> runtime_;
   std::unique_ptr<FeedServer> server_;
 };
 
@@ -256,10 +259,8 @@ TEST_F(FeedServerTest, a_reader_does_not_keep_a_partition_from_being_dropped) {
 }
 
 TEST_F(FeedServerTest, without_a_database_a_client_is_told_so) {
-  ChangeReader::Options options;
   // Nothing listens on this port.
-  options.database_url = "postgresql://127.0.0.1:1/none";
-  serve(options);
+  serve({}, {}, "postgresql://127.0.0.1:1/none");
   EXPECT_THAT(answer("/changes"), HasSubstr("\"error\":\"DatabaseUnavailable\""));
 }
 

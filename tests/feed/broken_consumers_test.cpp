@@ -268,11 +268,11 @@ TEST_F(BrokenConsumersTest, a_pool_with_a_broken_consumer_runs_and_a_rebuild_cur
   add("actor_stats");
   rename_likes();
   std::atomic<bool> has_ended = false;
-  ConsumerPool pool({.database_url = database_.url(),
-                     .threads = 1,
-                     .upkeep_interval = std::chrono::milliseconds(5),
-                     .check_interval = std::chrono::milliseconds(5),
-                     .on_defect = [&](const std::string&) { has_ended = true; }});
+  store::Runtime runtime(database_.url(), system_clock(),
+                         [&](const std::string&) { has_ended = true; });
+  ConsumerPool pool(runtime, {.threads = 1,
+                              .upkeep_interval = std::chrono::milliseconds(5),
+                              .check_interval = std::chrono::milliseconds(5)});
   pool.start();
   like(1);
   const auto eventually = [&](const std::string& sql) {

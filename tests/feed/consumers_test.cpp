@@ -470,8 +470,8 @@ TEST_F(ConsumersTest, counts_are_null_in_the_views_while_the_projection_is_not_c
 TEST_F(ConsumersTest, a_pool_builds_and_follows) {
   like(1);
   add_consumer(session(), {.name = "post_stats", .profile = "low_latency"});
-  ConsumerPool pool(
-      {.database_url = database_.url(), .upkeep_interval = std::chrono::milliseconds(5)});
+  store::Runtime runtime(database_.url(), system_clock());
+  ConsumerPool pool(runtime, {.upkeep_interval = std::chrono::milliseconds(5)});
   pool.start();
   const auto eventually = [&](const std::string& wanted) {
     for (int i = 0; i < 1'000 && likes() != wanted; ++i) session().run("SELECT pg_sleep(0.01)");

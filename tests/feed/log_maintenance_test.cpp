@@ -105,7 +105,8 @@ TEST_F(LogMaintenanceTest, its_thread_deletes_letters_that_were_finished_long_ag
       "('indexer', 'old', 'e', 'resolved', now() - interval '31 days'), "
       "('indexer', 'new', 'e', 'discarded', now() - interval '29 days'), "
       "('indexer', 'dead', 'e', 'dead', NULL)");
-  LogMaintenance maintenance({.database_url = database_.url()});
+  store::Runtime runtime(database_.url(), system_clock());
+  LogMaintenance maintenance(runtime);
   maintenance.start();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (value("SELECT count(*) FROM skua.dead_letter") != "2" &&

@@ -24,11 +24,10 @@ class FilterWatchTest : public test::PostgresTest {
 
   std::unique_ptr<FilterWatch> watch(std::optional<FilterChoice> choice = std::nullopt) {
     return std::make_unique<FilterWatch>(
-        FilterWatch::Options{.database_url = database_.url(),
-                             .choice = std::move(choice),
+        runtime_,
+        FilterWatch::Options{.choice = std::move(choice),
                              .files = {[this](const std::string&) { return std::optional(stamp_); },
-                                       [this](const std::string&) { return text_; }},
-                             .on_defect = [](const std::string& what) { ADD_FAILURE() << what; }},
+                                       [this](const std::string&) { return text_; }}},
         current_);
   }
   void store_filter(std::vector<std::string> collections, std::vector<std::string> dids = {}) {
@@ -42,6 +41,8 @@ class FilterWatchTest : public test::PostgresTest {
   store::FilterContent stored() { return store::load_filter(session())->content(); }
   const store::FilterContent now() { return current_.get()->content(); }
 
+  store::Runtime runtime_{database_.url(), system_clock(),
+                          [](const std::string& what) { ADD_FAILURE() << what; }};
   CurrentFilter current_;
   std::string text_;
   FileStamp stamp_{1, 1, 1};

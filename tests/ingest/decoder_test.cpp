@@ -122,20 +122,17 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
   /// `knows_stored`: a repository with a pending head is not new. Then no other repository may be
   /// looked up.
   void open(bool is_verified = true, std::size_t remembered = 100, bool knows_stored = false) {
-    lookup_ = std::make_unique<RepositoryLookup>(
-        accounts_, knows_stored ? &heads_ : nullptr,
-        RepositoryLookup::Options{.database_url = "", .on_defect = [](const std::string& what) {
-                                    ADD_FAILURE() << what;
-                                  }});
+    lookup_ =
+        std::make_unique<RepositoryLookup>(runtime_, accounts_, knows_stored ? &heads_ : nullptr);
     verification_ = std::make_unique<Verification>(Verification{.accounts = accounts_,
                                                                 .repositories = lookup_.get(),
                                                                 .heads = &heads_,
                                                                 .remembered = remembered});
     decoder_ = std::make_unique<Decoder>(
-        DecoderServices{.out = {.intake = intake_,
+        DecoderServices{.out = {.runtime = runtime_,
+                                .intake = intake_,
                                 .in_flight = in_flight_,
                                 .sink = [this](auto event) { events_.take(std::move(event)); },
-                                .clock = clock_,
                                 .filter = &filter_,
                                 .signals = &signals_,
                                 .gaps = is_verified ? &heads_ : nullptr},
@@ -196,6 +193,7 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
   }
 
   test::ManualClock clock_;
+  store::Runtime runtime_{"", clock_, [](const std::string& what) { ADD_FAILURE() << what; }};
   filter::CurrentFilter filter_;
   SignalAccounts signals_{{.collections = {"app.bsky.feed.post"}}};
   IntakeCounters intake_;

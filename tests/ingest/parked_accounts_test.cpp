@@ -61,31 +61,25 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
 
   void open(std::size_t frames = 100'000, std::size_t decode_threads = 2,
             std::size_t frame_parts = 1) {
-    const auto on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
     // In most tests few accounts send everything.
     const ingest::InFlightList::Limits limits{
         .frames = frames, .bytes = std::size_t{64} << 20, .frame_parts = frame_parts};
-    pool_ = std::make_unique<writer::WorkerPool>(writer::WorkerPoolOptions{
-        .database_url = database_.url(), .server_clock = clock_, .on_defect = on_defect});
+    pool_ = std::make_unique<writer::WorkerPool>(runtime_);
     cursor_saver_ = std::make_unique<CursorSaver>(
-        CursorSaver::Options{
-            .database_url = database_.url(), .sources = {kSource}, .heads = &heads_},
-        clock_);
-    verifying_ = std::make_unique<Verifying>(
-        accounts_, &heads_, verify::Level::Full,
-        RepositoryLookup::Options{.database_url = database_.url(), .on_defect = on_defect});
+        runtime_, CursorSaver::Options{.sources = {kSource}, .heads = &heads_});
+    verifying_ = std::make_unique<Verifying>(runtime_, accounts_, &heads_, verify::Level::Full);
     pipeline_ =
-        std::make_unique<Pipeline>(PipelineOptions{.sources = {kSource},
+        std::make_unique<Pipeline>(runtime_,
+                                   PipelineOptions{.sources = {kSource},
                                                    .decode_threads = decode_threads,
                                                    .in_flight = limits,
                                                    .verification = &verifying_->verification(),
                                                    .gaps = &heads_},
-                                   *pool_, clock_);
+                                   *pool_);
     pool_->start();
     cursor_saver_->start({.watermark = [this](std::size_t) { return pipeline_->watermark(); },
                           .first_unfinished = [this] { return pipeline_->first_unfinished(); },
-                          .metrics = [](std::size_t) { return std::string("{}"); }},
-                         on_defect);
+                          .metrics = [](std::size_t) { return std::string("{}"); }});
   }
   /// Saves the cursor and ends all.
   void close() {
@@ -158,6 +152,8 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
   std::vector<Account> honest_;
   Account silent_{kSilent, SignedRepository(atproto::Curve::k256, 30)};
   std::int64_t seq_ = 0;
+  store::Runtime runtime_{database_.url(), clock_,
+                          [](const std::string& what) { ADD_FAILURE() << what; }};
   std::unique_ptr<writer::WorkerPool> pool_;
   std::unique_ptr<CursorSaver> cursor_saver_;
   std::unique_ptr<Verifying> verifying_;

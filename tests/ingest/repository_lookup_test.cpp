@@ -24,13 +24,6 @@ using identity::errc;
 const std::string kAlice = "did:plc:alice";
 const std::string kBob = "did:plc:bob";
 
-RepositoryLookup::Options pausing(std::chrono::milliseconds database = 1ms,
-                                  const std::string& url = "") {
-  return {.database_url = url,
-          .on_defect = [](const std::string& what) { ADD_FAILURE() << what; },
-          .database_pause = database};
-}
-
 atproto::RepositoryHead head(std::uint64_t rev) {
   return {{rev}, atproto::Cid::of(as_bytes("tree " + std::to_string(rev)))};
 }
@@ -64,13 +57,15 @@ class Answers {
 
 class RepositoryLookupTest : public testing::Test {
  protected:
+  store::Runtime runtime_{"no database", system_clock(),
+                          [](const std::string& what) { ADD_FAILURE() << what; }};
   test::FakeAccounts accounts_;
   Answers answers_;
 };
 
 TEST_F(RepositoryLookupTest, without_a_database_all_repositories_are_new) {
   accounts_.knows(kAlice, identity::Account{.handle = "alice.example"});
-  RepositoryLookup lookup(accounts_, nullptr, pausing(1ms, "no database"));
+  RepositoryLookup lookup(runtime_, accounts_, nullptr);
   lookup.find(kAlice, answers_.taker());
   const auto found = answers_.first(1);
   ASSERT_EQ(found.size(), 1U);
@@ -86,7 +81,7 @@ TEST_F(RepositoryLookupTest, one_that_is_answered_later_does_not_keep_others_wai
   accounts_.knows(kAlice, identity::Account{});
   accounts_.knows(kBob, identity::Account{});
   accounts_.hold(kAlice);
-  RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
+  RepositoryLookup lookup(runtime_, accounts_, nullptr);
   lookup.find(kAlice, answers_.taker());
   ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
   lookup.find(kBob, answers_.taker());
@@ -100,7 +95,7 @@ TEST_F(RepositoryLookupTest, what_is_wrong_with_the_data_is_said_at_once) {
   for (const errc error : {errc::did_not_found, errc::did_tombstoned, errc::document_without_key}) {
     accounts_.knows(kAlice, error);
     Answers answers;
-    RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
+    RepositoryLookup lookup(runtime_, accounts_, nullptr);
     lookup.find(kAlice, answers.taker());
     EXPECT_EQ(answers.first(1).front().account.error(), error);
   }
@@ -113,7 +108,7 @@ TEST_F(RepositoryLookupTest, answers_that_come_after_its_end_are_harmless) {
   accounts_.hold(kAlice);
   accounts_.hold(kBob);
   {
-    RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
+    RepositoryLookup lookup(runtime_, accounts_, nullptr);
     lookup.find(kAlice, answers_.taker());
     lookup.find(kBob, answers_.taker());
     ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
@@ -132,7 +127,7 @@ TEST_F(RepositoryLookupTest, finds_many_for_many_threads) {
                     i % 7 == 0 ? test::FakeAccounts::Identity(errc::did_not_found)
                                : identity::Account{.handle = std::to_string(i)});
   }
-  RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
+  RepositoryLookup lookup(runtime_, accounts_, nullptr);
   {
     std::vector<std::jthread> threads;
     threads.reserve(kThreads);
@@ -174,13 +169,15 @@ class StoredRepositories : public test::PostgresTest {
   }
 
   test::ManualClock clock_;
+  store::Runtime runtime_{database_.url(), clock_,
+                          [](const std::string& what) { ADD_FAILURE() << what; }};
   test::FakeAccounts accounts_;
   PendingHeads heads_;
 };
 
 TEST_F(StoredRepositories, are_found) {
   store(kAlice, 5, false);
-  RepositoryLookup lookup(accounts_, &heads_, pausing(1ms, database_.url()));
+  RepositoryLookup lookup(runtime_, accounts_, &heads_, 1ms);
   EXPECT_EQ(find(lookup, kAlice).head, head(5));
   EXPECT_FALSE(find(lookup, kAlice).active);
   EXPECT_EQ(find(lookup, kBob).head, std::nullopt);
@@ -190,7 +187,7 @@ TEST_F(StoredRepositories, are_found) {
 TEST_F(StoredRepositories, are_overruled_by_what_is_yet_to_be_stored) {
   store(kAlice, 5, false);
   heads_.add(9, {kAlice, head(6), true}, verify::Continuity::Next);
-  RepositoryLookup lookup(accounts_, &heads_, pausing(1ms, database_.url()));
+  RepositoryLookup lookup(runtime_, accounts_, &heads_, 1ms);
   EXPECT_EQ(find(lookup, kAlice).head, head(6));
   EXPECT_TRUE(find(lookup, kAlice).active);
   store(kAlice, 6);
@@ -201,7 +198,7 @@ TEST_F(StoredRepositories, are_overruled_by_what_is_yet_to_be_stored) {
 
 TEST_F(StoredRepositories, are_found_again_after_the_connection_broke) {
   store(kAlice, 5);
-  RepositoryLookup lookup(accounts_, &heads_, pausing(1ms, database_.url()));
+  RepositoryLookup lookup(runtime_, accounts_, &heads_, 1ms);
   EXPECT_EQ(find(lookup, kAlice).head, head(5));
   EXPECT_EQ(value("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                   "WHERE application_name = 'skua repositories' AND datname = current_database()"),
@@ -210,24 +207,23 @@ TEST_F(StoredRepositories, are_found_again_after_the_connection_broke) {
   EXPECT_EQ(find(lookup, kAlice).head, head(6));
 }
 
-TEST_F(StoredRepositories, that_cannot_be_read_are_said_to_be_a_defect) {
+TEST_F(StoredRepositories, that_cannot_be_read_are_a_fatal_error) {
   session().run("ALTER TABLE skua.repositories RENAME TO renamed");
-  std::promise<std::string> defect;
-  RepositoryLookup::Options options;
-  options.database_url = database_.url();
-  options.on_defect = [&](const std::string& what) { defect.set_value(what); };
+  std::promise<std::string> error;
+  store::Runtime runtime(database_.url(), clock_,
+                         [&](const std::string& what) { error.set_value(what); });
   Answers answers;
-  RepositoryLookup lookup(accounts_, &heads_, options);
+  RepositoryLookup lookup(runtime, accounts_, &heads_);
   lookup.find(kAlice, answers.taker());
-  EXPECT_NE(defect.get_future().get().find("skua.repositories"), std::string::npos);
+  EXPECT_NE(error.get_future().get().find("skua.repositories"), std::string::npos);
   lookup.stop();
   EXPECT_EQ(answers.size(), 0U);
 }
 
 TEST_F(StoredRepositories, are_waited_for_and_the_end_comes_all_the_same) {
   Answers answers;
-  RepositoryLookup lookup(accounts_, &heads_,
-                          pausing(std::chrono::hours(1), "postgresql://127.0.0.1:1/nowhere"));
+  store::Runtime away("postgresql://127.0.0.1:1/nowhere", clock_);
+  RepositoryLookup lookup(away, accounts_, &heads_, std::chrono::hours(1));
   lookup.find(kAlice, answers.taker());
   lookup.stop();
   EXPECT_EQ(answers.size(), 0U);

@@ -101,19 +101,15 @@ class BackfillWorkerTest : public test::PostgresTest {
   std::unique_ptr<WorkerServices> services(const std::string& url, LiveBackpressure& pressure,
                                            TestProducer& producer) {
     return std::unique_ptr<WorkerServices>(
-        new WorkerServices{.database_url = url,
+        new WorkerServices{.runtime = runtimes_.emplace_back(
+                               url, clock_, [&producer](const std::string&) { producer.end(); }),
                            .sources = SourceNames("backfill"),
                            .producers = producers_.emplace_back(1, &producer),
                            .ids = ids_,
                            .lexicons = lexicons_,
                            .live_backpressure = pressure,
                            .metrics = metrics_,
-                           .server_clock = clock_,
-                           .monotonic = clock_,
-                           .on_defect = [this, &producer](const std::string& what) {
-                             defect_ = what;
-                             producer.end();
-                           }});
+                           .monotonic = clock_});
   }
   std::unique_ptr<Worker> worker(const WorkerServices& services) {
     return std::make_unique<Worker>(kWorkers / 2, std::make_unique<BackfillPolicy>(services),
@@ -122,6 +118,13 @@ class BackfillWorkerTest : public test::PostgresTest {
   void open(const std::string& url) {
     services_ = services(url, pressure_, producer_);
     worker_ = worker(*services_);
+  }
+  /// Of all workers.
+  std::optional<std::string> fatal_error() const {
+    for (const store::Runtime& runtime : runtimes_) {
+      if (auto error = runtime.fatal_error()) return error;
+    }
+    return std::nullopt;
   }
   void finish() {
     worker_->finish();
@@ -177,7 +180,7 @@ class BackfillWorkerTest : public test::PostgresTest {
   std::deque<std::vector<Producer*>> producers_;
   Counters& counters_ = producer_.counted;
   const std::vector<WrittenChunk>& written_ = producer_.all;
-  std::string defect_;
+  std::deque<store::Runtime> runtimes_;
   std::unique_ptr<WorkerServices> services_;
   std::unique_ptr<Worker> worker_;
 };
@@ -277,7 +280,7 @@ TEST_P(BackfillWorkerPoison, ends_as_a_dead_letter_and_all_others_as_rows) {
   for (Chunk& chunk : chunks) worker_->push(std::move(chunk));
   finish();
 
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
   const std::size_t all = poison.size() * way_.records;
   EXPECT_EQ(rows(), std::to_string(before + all - poisons));
   EXPECT_EQ(counters_.events, before + all);
@@ -320,7 +323,7 @@ TEST_P(BackfillWorkerPoison, that_comes_again_adds_no_letter) {
   EXPECT_EQ(value(places), before);
   EXPECT_EQ(count("skua.dead_letter"), "2");
   EXPECT_EQ(written_.size(), 2U);
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, BackfillWorkerPoison,
@@ -434,7 +437,7 @@ TEST_P(BackfillWorkerCut, loses_and_doubles_nothing) {
   EXPECT_EQ(value("SELECT count(*) || ' ' || count(DISTINCT did) FROM bsky.actors"), "2 2");
   ASSERT_EQ(written_.size(), 1U);
   EXPECT_EQ(written_[0].records, kRecords + 1);
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, BackfillWorkerCut, testing::ValuesIn(kGates),
@@ -456,7 +459,7 @@ TEST_F(BackfillWorkerTest, a_full_lock_table_makes_transactions_smaller) {
   EXPECT_EQ(counters_.retries, 1U);
   EXPECT_EQ(count("skua.dead_letter"), "0");
   EXPECT_EQ(written_.size(), 1U);
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
 }
 
 /// A stub that came meanwhile would make its COPY fail.
@@ -524,7 +527,7 @@ TEST_F(BackfillWorkerTest, what_cannot_be_written_is_not_told_of) {
   worker_->join();
   EXPECT_TRUE(written_.empty());
   EXPECT_EQ(counters_.events, 0U);
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
 }
 
 TEST_F(BackfillWorkerTest, a_wrong_statement_stops_loudly) {
@@ -532,7 +535,7 @@ TEST_F(BackfillWorkerTest, a_wrong_statement_stops_loudly) {
   open(database_.url());
   worker_->push(records(1, kAlice, 100));
   finish();
-  EXPECT_NE(defect_, "");
+  EXPECT_NE(fatal_error(), std::nullopt);
   EXPECT_TRUE(written_.empty());
 }
 
@@ -553,7 +556,7 @@ TEST_F(BackfillWorkerTest, transactions_shrink_after_slow_ones_and_grow_after_fa
   finish();
   EXPECT_EQ(sizes(), fmt::format("{} {}", fmt::join(slow, " "), fmt::join(fast, " ")));
   EXPECT_EQ(counters_.transactions, slow.size() + fast.size());
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
 }
 
 TEST_F(BackfillWorkerTest, transactions_do_not_grow_after_small_ones) {
@@ -565,7 +568,7 @@ TEST_F(BackfillWorkerTest, transactions_do_not_grow_after_small_ones) {
   worker_->push(records(1, kAlice, BatchSize::kFirst + 1, 3));
   finish();
   EXPECT_EQ(sizes(), "1 1 1 2500 1");
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
 }
 
 /// The other worker has the only permit while this one waits: it returned it.
@@ -597,7 +600,7 @@ TEST_F(BackfillWorkerTest, waits_between_transactions_while_live_lanes_are_deep)
   finish();
   EXPECT_EQ(counters_.transactions, 2U);
   EXPECT_EQ(counters_.rows, 2 * BatchSize::kFirst);
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
 }
 
 TEST_F(BackfillWorkerTest, does_not_begin_while_live_lanes_are_deep_and_ends_when_told_to) {
@@ -608,7 +611,7 @@ TEST_F(BackfillWorkerTest, does_not_begin_while_live_lanes_are_deep_and_ends_whe
   worker_->join();
   EXPECT_EQ(count("bsky.follows"), "0");
   EXPECT_TRUE(written_.empty());
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(fatal_error(), std::nullopt);
 }
 
 }  // namespace

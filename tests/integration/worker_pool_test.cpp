@@ -62,10 +62,7 @@ class WorkerPoolTest : public test::PostgresTest {
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
   void open() {
-    pool_ = std::make_unique<WorkerPool>(
-        WorkerPoolOptions{.database_url = database_.url(),
-                          .server_clock = clock_,
-                          .on_defect = [this](const std::string& what) { defect_ = what; }});
+    pool_ = std::make_unique<WorkerPool>(runtime_);
     pool_->add_source("relay:test", producer_);
     pool_->start();
   }
@@ -88,7 +85,7 @@ class WorkerPoolTest : public test::PostgresTest {
   ingest::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
   StreamProducer producer_{in_flight_};
   const Counters& counters_ = producer_.counted;
-  std::string defect_;
+  store::Runtime runtime_{database_.url(), clock_};
   std::unique_ptr<WorkerPool> pool_;
 };
 
@@ -121,7 +118,7 @@ TEST_F(WorkerPoolTest, writes_events_of_every_type_and_of_both_sources) {
   EXPECT_EQ(value("SELECT count(*) FROM bsky.records"), "200");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.profiles"), "100");
   EXPECT_EQ(counters_.events, 1'000U);
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(runtime_.fatal_error(), std::nullopt);
   const WorkerMetrics& metrics = pool_->metrics();
   const auto sum = [](const auto& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -152,7 +149,7 @@ TEST_F(WorkerPoolTest, a_source_can_come_and_go_while_it_runs) {
   }
   EXPECT_EQ(value("SELECT string_agg(source, ' ' ORDER BY id) FROM skua.dead_letter"),
             "labeler:test0 labeler:test1");
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(runtime_.fatal_error(), std::nullopt);
 }
 
 TEST_F(WorkerPoolTest, an_event_that_the_database_refuses_is_isolated) {
@@ -178,7 +175,7 @@ TEST_F(WorkerPoolTest, an_event_that_the_database_refuses_is_isolated) {
                                    made_write(did(1), kPost, rkey(1), 1, made_post("poison")).body)
                                    .block.size()));
   EXPECT_EQ(in_flight_.watermark()->seq, 300);
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(runtime_.fatal_error(), std::nullopt);
 }
 
 TEST_F(WorkerPoolTest, loses_and_doubles_nothing_when_its_connections_are_killed) {
@@ -202,7 +199,7 @@ TEST_F(WorkerPoolTest, loses_and_doubles_nothing_when_its_connections_are_killed
   EXPECT_EQ(value("SELECT count(*) FROM skua.dead_letter"), "0");
   // Every DID has one id; ids that a failed transaction used may be missing.
   EXPECT_EQ(value("SELECT count(*) || ' ' || count(DISTINCT did) FROM bsky.actors"), "101 101");
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(runtime_.fatal_error(), std::nullopt);
 }
 
 /// The deletion and the earlier records are in five lanes of three workers each. In any order of
@@ -255,7 +252,7 @@ TEST_F(WorkerPoolTest, a_deleted_account_leaves_nothing_in_any_lane) {
                 std::to_string(kAccounts / 2));
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NULL AND text IS NOT NULL"), "0");
   EXPECT_EQ(value("SELECT count(*) FROM skua.dead_letter"), "0");
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(runtime_.fatal_error(), std::nullopt);
 }
 
 TEST_F(WorkerPoolTest, what_cannot_be_written_stays_unfinished) {
@@ -268,7 +265,7 @@ TEST_F(WorkerPoolTest, what_cannot_be_written_stays_unfinished) {
   session().run("UPDATE pg_database SET datallowconn = true " + allow);
   EXPECT_EQ(in_flight_.frames(), 1U);
   EXPECT_FALSE(in_flight_.watermark());
-  EXPECT_EQ(defect_, "");
+  EXPECT_EQ(runtime_.fatal_error(), std::nullopt);
 }
 
 TEST_F(WorkerPoolTest, a_wrong_statement_stops_loudly) {
@@ -276,7 +273,7 @@ TEST_F(WorkerPoolTest, a_wrong_statement_stops_loudly) {
   open();
   push(made_write(did(1), kPost, rkey(1), 1, made_post("p")));
   pool_->end(true);
-  EXPECT_NE(defect_, "");
+  EXPECT_NE(runtime_.fatal_error(), std::nullopt);
   EXPECT_EQ(in_flight_.frames(), 1U);
 }
 

@@ -97,8 +97,9 @@ TEST_F(DatabaseStateTest, can_be_read_by_the_role_of_readers) {
 
 TEST_F(DatabaseStateTest, is_read_again_when_it_is_older_than_requested) {
   session().run("SELECT 1");
-  DatabaseReader cached({.database_url = database_.url(), .fresh_for = 1h});
-  DatabaseReader current({.database_url = database_.url(), .fresh_for = 0ms});
+  store::Runtime runtime(database_.url(), system_clock());
+  DatabaseReader cached(runtime, 1h);
+  DatabaseReader current(runtime, 0ms);
   cached.start();
   current.start();
   ASSERT_TRUE(cached.get(20s).has_value());
@@ -111,7 +112,8 @@ TEST_F(DatabaseStateTest, is_read_again_when_it_is_older_than_requested) {
 
 TEST_F(DatabaseStateTest, is_unanswered_while_the_read_waits) {
   session().run("SELECT 1");
-  DatabaseReader reader({.database_url = database_.url(), .fresh_for = 0ms});
+  store::Runtime runtime(database_.url(), system_clock());
+  DatabaseReader reader(runtime, 0ms);
   reader.start();
   ASSERT_TRUE(reader.get(20s).has_value());
   store::Transaction lock(session());

@@ -51,23 +51,23 @@ class Request {
 class PagesTest : public testing::Test {
  protected:
   void open() {
-    pages_.emplace(Pages::Options{
-        .database_url = kNoServer,
-        .command = "serve",
-        .process =
-            [this] {
-              ++observations_;
-              gate_.wait();
-              ProcessState state;
-              state.phase = ProcessState::Phase::Running;
-              return state;
-            },
-        .metrics =
-            [] {
-              return std::vector<status::LabelledMetric>{
-                  {{{"", "skua_made", "", "Made"}, MetricKind::Gauge, std::uint64_t{7}}}};
-            },
-        .loops = {&main_loop_}});
+    pages_.emplace(runtime_, Pages::Options{.command = "serve",
+                                            .process =
+                                                [this] {
+                                                  ++observations_;
+                                                  gate_.wait();
+                                                  ProcessState state;
+                                                  state.phase = ProcessState::Phase::Running;
+                                                  return state;
+                                                },
+                                            .metrics =
+                                                [] {
+                                                  return std::vector<status::LabelledMetric>{
+                                                      {{{"", "skua_made", "", "Made"},
+                                                        MetricKind::Gauge,
+                                                        std::uint64_t{7}}}};
+                                                },
+                                            .loops = {&main_loop_}});
     pages_->add_routes(routes_);
     pages_->start();
   }
@@ -85,6 +85,7 @@ class PagesTest : public testing::Test {
   std::atomic<int> observations_{0};
   Heartbeat main_loop_{"main"};
   http_server::Server::Routes routes_;
+  store::Runtime runtime_{kNoServer, system_clock()};
   std::optional<Pages> pages_;
 };
 

@@ -293,8 +293,8 @@ TEST_F(RecheckTest, a_running_process_checks_by_itself) {
   put(kAlice, kNote, 1, note(7));
   add_lexicon(note_lexicon(5));
   session().run("UPDATE skua.lexicon_state SET changed_at = changed_at - interval '6 seconds'");
-  Rechecker rechecker({.database_url = database_.url(), .interval = std::chrono::milliseconds(5)},
-                      ids_, clock_);
+  store::Runtime runtime(database_.url(), clock_);
+  Rechecker rechecker(runtime, ids_, std::chrono::milliseconds(5));
   rechecker.start();
   while (invalid().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   rechecker.stop();

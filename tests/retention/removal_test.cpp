@@ -255,8 +255,8 @@ TEST_F(RemovalTest, the_thread_removes_what_the_filter_asks_for) {
       kCarol + "'");
   filter::CurrentFilter filter;
   filter.set(store::load_filter(session()));
-  Remover remover({.database_url = database_.url(), .interval = std::chrono::milliseconds(1)},
-                  filter);
+  store::Runtime runtime(database_.url(), system_clock());
+  Remover remover(runtime, filter, std::chrono::milliseconds(1));
   remover.start();
   while (value("SELECT count(*) FROM bsky.posts WHERE cid IS NOT NULL") != "0") {
   }

@@ -65,15 +65,10 @@ enum class Kind : std::uint8_t { Frames, Tap, Jetstream, Labels };
 class Decoders : public testing::TestWithParam<Kind> {
  protected:
   void begin() {
-    DispatchServices out{.intake = intake_,
+    DispatchServices out{.runtime = runtime_,
+                         .intake = intake_,
                          .in_flight = in_flight_,
-                         .sink = [this](auto event) { take(std::move(event)); },
-                         .clock = clock_,
-                         .on_defect =
-                             [this](const std::string& what) {
-                               const std::scoped_lock lock(mutex_);
-                               defects_.push_back(what);
-                             }};
+                         .sink = [this](auto event) { take(std::move(event)); }};
     switch (GetParam()) {
       case Kind::Frames:
         decoder_ = std::make_unique<Decoder>(DecoderServices{.out = std::move(out)});
@@ -139,11 +134,15 @@ class Decoders : public testing::TestWithParam<Kind> {
   }
 
   FailingClock clock_;
+  store::Runtime runtime_{"", clock_, [this](const std::string& what) {
+                            const std::scoped_lock lock(mutex_);
+                            fatal_errors_.push_back(what);
+                          }};
   IntakeCounters intake_;
   ingest::InFlightList in_flight_{{}, nullptr};
   std::mutex mutex_;
   std::vector<event::UnresolvedEvent> events_;
-  std::vector<std::string> defects_;
+  std::vector<std::string> fatal_errors_;
   bool sink_fails_ = false;
   std::int64_t seq_ = 0;
   test::SignedRepository repository_;
@@ -168,7 +167,7 @@ TEST_P(Decoders, an_exception_makes_a_dead_letter_of_its_message_and_the_stream_
   }
   EXPECT_EQ(intake_.unforeseen, 1U);
   EXPECT_EQ(intake_.bad_frames, 1U);
-  EXPECT_THAT(defects_, IsEmpty());
+  EXPECT_THAT(fatal_errors_, IsEmpty());
   EXPECT_EQ(decoder_->abandoned(), 0U);
   // Its event was handed on, as the others' were: it finishes with them.
   in_flight_.finish(std::vector<ingest::InFlightList::Ticket>{0, 1, 2}, Timestamp{});
@@ -181,7 +180,7 @@ TEST_P(Decoders, what_is_the_machines_stops_the_process_once) {
   push();
   push();
   end();
-  EXPECT_THAT(defects_, ElementsAre(HasSubstr("bad_alloc")));
+  EXPECT_THAT(fatal_errors_, ElementsAre(HasSubstr("bad_alloc")));
   EXPECT_THAT(events_, IsEmpty());
   EXPECT_EQ(intake_.unforeseen, 0U);
   EXPECT_EQ(in_flight_.watermark(), std::nullopt);
@@ -193,7 +192,7 @@ TEST_P(Decoders, an_exception_after_the_hand_over_stops_the_process_once) {
   push();
   push();
   end();
-  EXPECT_THAT(defects_, ElementsAre(HasSubstr("the sink is broken")));
+  EXPECT_THAT(fatal_errors_, ElementsAre(HasSubstr("the sink is broken")));
   EXPECT_EQ(intake_.unforeseen, 0U);
   EXPECT_EQ(in_flight_.watermark(), std::nullopt);
 }

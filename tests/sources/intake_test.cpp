@@ -44,6 +44,7 @@ class IntakeTest : public testing::Test {
  protected:
   void open(const Source& source, ingest::InFlightList::Limits limits = {}) {
     pipeline_ = std::make_unique<ingest::Pipeline>(
+        runtime_,
         ingest::PipelineOptions{.sources = {source.name()},
                                 .decode_threads = 1,
                                 .in_flight = limits,
@@ -52,7 +53,7 @@ class IntakeTest : public testing::Test {
                                       return std::make_unique<MessageList>(messages_);
                                     },
                                 .gaps = &gaps_},
-        pool_, clock_);
+        pool_);
     intake_ = source.make_intake({.pipeline = *pipeline_});
     intake_->on_connected(1);
   }
@@ -82,7 +83,8 @@ class IntakeTest : public testing::Test {
   ingest::PendingHeads gaps_;
   std::vector<ingest::AdmittedMessage> messages_;
   // It is never started.
-  writer::WorkerPool pool_{{.database_url = "", .server_clock = clock_, .on_defect = nullptr}};
+  store::Runtime runtime_{"", clock_};
+  writer::WorkerPool pool_{runtime_};
   std::unique_ptr<ingest::Pipeline> pipeline_;
   std::unique_ptr<Intake> intake_;
 };

@@ -39,14 +39,14 @@ class MessageDecoderTest : public testing::Test {
  protected:
   void begin(std::unique_ptr<ingest::MessageReader> reader) {
     decoder_ = std::make_unique<MessageDecoder>(
-        std::move(reader), DispatchServices{.intake = intake_,
+        std::move(reader), DispatchServices{.runtime = runtime_,
+                                            .intake = intake_,
                                             .in_flight = in_flight_,
                                             .sink =
                                                 [this](event::UnresolvedEvent event) {
                                                   const std::scoped_lock lock(mutex_);
                                                   events_.push_back(std::move(event));
                                                 },
-                                            .clock = clock_,
                                             .filter = filter_,
                                             .gaps = gaps_});
   }
@@ -73,6 +73,7 @@ class MessageDecoderTest : public testing::Test {
   }
 
   test::ManualClock clock_;
+  store::Runtime runtime_{"", clock_, [](const std::string& what) { ADD_FAILURE() << what; }};
   /// Outlive the messages that point to them.
   std::deque<std::string> dids_;
   IntakeCounters intake_;

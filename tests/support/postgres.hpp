@@ -111,8 +111,9 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  /// Empty without a server.
   const std::string& url() {
-    if (name_.empty()) create();
+    if (name_.empty() && postgres_url()) create();
     return url_;
   }
 

@@ -43,8 +43,8 @@ typename Listing<Page>::Source source_of(const HostList& list, bool allow_privat
 
 }  // namespace
 
-Discoverer::Discoverer(Options options, transport::HttpClient& http, const Clock& clock)
-    : options_(std::move(options)), http_(http), clock_(clock) {}
+Discoverer::Discoverer(store::Runtime& runtime, Options options, transport::HttpClient& http)
+    : runtime_(runtime), options_(std::move(options)), http_(http), clock_(runtime.clocks.server) {}
 
 Discoverer::~Discoverer() {
   stop();
@@ -66,7 +66,7 @@ void Discoverer::stop() {
   threads_.clear();
   if (held_ == 0) return;
   try {
-    store::Session session(options_.database_url, options_.lease_owner);
+    store::Session session(runtime_.database_url, options_.lease_owner);
     release_lists(session, options_.lease_owner, clock_.now());
   } catch (const store::SqlError& error) {
     logger("backfill")
@@ -98,7 +98,7 @@ void Discoverer::run(const std::stop_token& stop, bool first) {
   while (!stop.stop_requested()) {
     try {
       if (!session || !session->connected()) {
-        session = std::make_unique<store::Session>(options_.database_url, options_.lease_owner);
+        session = std::make_unique<store::Session>(runtime_.database_url, options_.lease_owner);
       }
       if (!took_orphans) reclaim_orphan_lists(*session, clock_.now());
       took_orphans = true;
@@ -111,7 +111,7 @@ void Discoverer::run(const std::stop_token& stop, bool first) {
       store::log_retry("backfill", "lists cannot be read", error);
       session.reset();
     } catch (const std::exception& error) {
-      return options_.on_defect(std::string("reading lists: ") + error.what());
+      return runtime_.fatal(std::string("reading lists: ") + error.what());
     }
     rest(stop, first, was_down);
   }

@@ -20,6 +20,7 @@
 #include "backfill/repository/repo_answer.hpp"
 #include "base/metric.hpp"
 #include "base/time.hpp"
+#include "store/runtime.hpp"
 #include "store/session.hpp"
 #include "transport/http_client.hpp"
 
@@ -65,7 +66,6 @@ struct DiscoveryMetrics {
 class Discoverer {
  public:
   struct Options {
-    std::string database_url;
     /// The name of this process in leases, as for jobs (JobTable).
     std::string lease_owner;
     /// Whether hosts on a relay's list may be loopback addresses.
@@ -76,11 +76,10 @@ class Discoverer {
     std::optional<AuditOptions> audit = std::nullopt;
     /// Jobs were added. Called on any of the threads.
     std::function<void()> on_jobs = [] {};
-    std::function<void(const std::string& what)> on_defect;
   };
 
-  /// The client and the clock must outlive it.
-  Discoverer(Options options, transport::HttpClient& http, const Clock& clock);
+  /// The client must outlive it.
+  Discoverer(store::Runtime& runtime, Options options, transport::HttpClient& http);
   ~Discoverer();
 
   void start();
@@ -129,6 +128,7 @@ class Discoverer {
   }
   LeaseRequest lease_request() const { return {options_.lease_owner, clock_.now()}; }
 
+  store::Runtime& runtime_;
   const Options options_;
   transport::HttpClient& http_;
   const Clock& clock_;

@@ -32,13 +32,14 @@ void fail(const UnfinishedRepository& repository, std::string reason) {
 
 }  // namespace
 
-Finisher::Finisher(Options options, UnfinishedRepositories& unfinished, resolve::SharedIds& ids,
-                   BackfillCounters& counters, const Clock& clock)
-    : options_(std::move(options)),
+Finisher::Finisher(store::Runtime& runtime, std::string lease_owner,
+                   UnfinishedRepositories& unfinished, resolve::SharedIds& ids,
+                   BackfillCounters& counters)
+    : runtime_(runtime),
+      lease_owner_(std::move(lease_owner)),
       unfinished_(unfinished),
       ids_(ids),
       counters_(counters),
-      clock_(clock),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Finisher::~Finisher() {
@@ -69,7 +70,7 @@ void Finisher::run(const std::stop_token& stop) {
       }
     }
   } catch (const std::exception& error) {
-    options_.on_defect(std::string("finishing repositories: ") + error.what());
+    runtime_.fatal(std::string("finishing repositories: ") + error.what());
   }
 }
 
@@ -95,7 +96,7 @@ void Finisher::finish(std::span<const std::unique_ptr<UnfinishedRepository>> bat
 
 void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>> batch) {
   if (!session_) {
-    session_ = std::make_unique<store::Session>(options_.database_url, "skua backfill finish");
+    session_ = std::make_unique<store::Session>(runtime_.database_url, "skua backfill finish");
   }
   std::vector<std::string_view> dids;
   for (const auto& repository : batch) dids.push_back(repository->fetched.job.did);
@@ -106,7 +107,7 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
   }
   const resolve::ActorIds found =
       resolve::find_or_insert_actors(*session_, ids_.actors, ids_.claims, ids_.numbers, missing,
-                                     clock_.now())
+                                     runtime_.clocks.server.now())
           .ids;
   std::vector<WrittenRepository> written;
   for (const auto& repository : batch) {
@@ -128,7 +129,7 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
     one.listing = &repository->listing;
   }
   const Finished finished =
-      finish_repositories(*session_, written, options_.lease_owner, clock_.now());
+      finish_repositories(*session_, written, lease_owner_, runtime_.clocks.server.now());
   counters_.repositories += finished.done.size();
   counters_.removed += finished.removed;
   for (const auto& repository : batch) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -11,8 +10,8 @@
 #include "backfill/backfill_counters.hpp"
 #include "backfill/repository/finish.hpp"
 #include "backfill/repository/unfinished_repositories.hpp"
-#include "base/time.hpp"
 #include "resolve/resolver.hpp"
+#include "store/runtime.hpp"
 #include "store/session.hpp"
 
 namespace skua::backfill {
@@ -22,17 +21,9 @@ namespace skua::backfill {
 /// of the server. Reports how each job ended (UnfinishedRepository::ended).
 class Finisher {
  public:
-  struct Options {
-    std::string database_url = {};
-    /// The lease owner of the jobs.
-    std::string lease_owner = {};
-    /// Called after a fatal error.
-    std::function<void(const std::string& what)> on_defect = {};
-  };
-
-  /// The rest outlives it.
-  Finisher(Options options, UnfinishedRepositories& unfinished, resolve::SharedIds& ids,
-           BackfillCounters& counters, const Clock& clock);
+  /// `lease_owner`: of the jobs. The rest outlives it.
+  Finisher(store::Runtime& runtime, std::string lease_owner, UnfinishedRepositories& unfinished,
+           resolve::SharedIds& ids, BackfillCounters& counters);
   ~Finisher();
 
   /// Ends the thread. Idempotent.
@@ -46,11 +37,11 @@ class Finisher {
               const std::stop_token& stop);
   void finish_once(std::span<const std::unique_ptr<UnfinishedRepository>> batch);
 
-  const Options options_;
+  store::Runtime& runtime_;
+  const std::string lease_owner_;
   UnfinishedRepositories& unfinished_;
   resolve::SharedIds& ids_;
   BackfillCounters& counters_;
-  const Clock& clock_;
   std::unique_ptr<store::Session> session_;
   std::jthread thread_;
 };

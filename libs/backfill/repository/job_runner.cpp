@@ -17,8 +17,9 @@ constexpr std::chrono::milliseconds kTick{100};
 
 }  // namespace
 
-JobRunner::JobRunner(Options options, JobServices services)
-    : options_(std::move(options)),
+JobRunner::JobRunner(store::Runtime& runtime, Options options, JobServices services)
+    : runtime_(runtime),
+      options_(std::move(options)),
       services_(std::move(services)),
       scheduler_({.lease_owner = options_.lease_owner,
                   .finds_hosts = static_cast<bool>(services_.find_account),
@@ -31,15 +32,11 @@ JobRunner::JobRunner(Options options, JobServices services)
       outcomes_(options_.lease_owner, options_.max_attempts, services_.jobs_clock,
                 services_.counters),
       thread_(
-          {.database_url = options_.database_url,
-           .session_name = options_.lease_owner,
+          runtime_,
+          {.session_name = options_.lease_owner,
            .component = "backfill",
            .failure = "jobs cannot be taken or ended",
-           .keeps_session = true,
-           .on_defect =
-               [this](const std::string& what) {
-                 options_.on_defect("fetching repositories: " + what);
-               }},
+           .keeps_session = true},
           [this](store::LazySession& session, const std::stop_token&) { return round(session); }),
       tasks_([this] { thread_.notify(); }) {}
 
@@ -104,9 +101,9 @@ void JobRunner::start_job(LeasedJob leased) {
   const Job job = leased.job;
   run_job(services_, scheduler_, tasks_, std::move(leased))
       .start({.on_end = [this, job](JobEnd end) { job_ended(job, std::move(end)); },
-              .on_defect =
+              .on_fatal =
                   [this](const std::string& what) {
-                    options_.on_defect("reading repositories: " + what);
+                    runtime_.fatal("reading repositories: " + what);
                   }});
 }
 

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -28,7 +27,6 @@ namespace skua::backfill {
 class JobRunner {
  public:
   struct Options {
-    std::string database_url = {};
     /// The lease owner (see job_table.hpp): the name of the session.
     std::string lease_owner = {};
     HostLimitsOptions limits = {};
@@ -38,12 +36,10 @@ class JobRunner {
     std::vector<std::string> only = {};
     /// Attempts after which a job fails for good.
     int max_attempts = kMaxAttempts;
-    /// Called after a fatal error, on any thread.
-    std::function<void(const std::string& what)> on_defect = {};
   };
 
   /// What the services refer to outlives it.
-  JobRunner(Options options, JobServices services);
+  JobRunner(store::Runtime& runtime, Options options, JobServices services);
   ~JobRunner();
 
   void start();
@@ -66,6 +62,7 @@ class JobRunner {
   void start_job(LeasedJob leased);
   void job_ended(const Job& job, JobEnd end);
 
+  store::Runtime& runtime_;
   const Options options_;
   const JobServices services_;
   // The thread's own.

@@ -22,7 +22,7 @@ class JobTask {
     /// throw.
     std::function<void(JobEnd)> on_end = {};
     /// Called instead after an exception, such as std::bad_alloc.
-    std::function<void(const std::string& what)> on_defect = {};
+    std::function<void(const std::string& what)> on_fatal = {};
   };
 
   explicit JobTask(Handle handle) : handle_(handle) {}
@@ -41,7 +41,7 @@ class JobTask {
 
 /// The promise, which the compiler uses by its name.
 struct JobTask::promise_type {
-  /// Destroys the coroutine, then calls `on_end` or `on_defect`.
+  /// Destroys the coroutine, then calls `on_end` or `on_fatal`.
   struct End {
     bool await_ready() const noexcept { return false; }
     void await_suspend(Handle handle) const noexcept {
@@ -64,7 +64,7 @@ struct JobTask::promise_type {
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& thrown) {
-      callbacks.on_defect(thrown.what());
+      callbacks.on_fatal(thrown.what());
     }
   }
 

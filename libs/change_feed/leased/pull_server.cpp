@@ -49,15 +49,14 @@ Response response_of(feed::LeaseResult result) {
 
 }  // namespace
 
-PullServer::PullServer(Options options, FeedMetrics& metrics)
-    : options_(std::move(options)),
+PullServer::PullServer(store::Runtime& runtime, Options options, FeedMetrics& metrics)
+    : options_(options),
       metrics_(metrics),
-      thread_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua pull"),
+      thread_(runtime,
+              {.session_name = store::process_name("skua pull"),
                .component = "pull",
                .failure = "pull consumers get no changes",
-               .retries_defects = true,
-               .on_defect = options_.on_defect},
+               .retries_sql_errors = true},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 return round(session, stop);
               }) {}

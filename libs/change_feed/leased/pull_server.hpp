@@ -24,14 +24,12 @@ namespace skua::change_feed {
 class PullServer {
  public:
   struct Options {
-    std::string database_url;
     /// Between looks for changes while requests wait for them.
     std::chrono::milliseconds idle_pause{50};
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
   /// `metrics` outlives it.
-  PullServer(Options options, FeedMetrics& metrics);
+  PullServer(store::Runtime& runtime, Options options, FeedMetrics& metrics);
 
   /// Adds the paths to a server, which it outlives.
   void add_routes(http_server::Server::Routes& routes);

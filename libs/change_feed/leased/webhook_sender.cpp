@@ -29,15 +29,15 @@ constexpr std::size_t kAtOnce = 256;
 
 }  // namespace
 
-WebhookSender::WebhookSender(Options options, FeedMetrics& metrics)
-    : options_(std::move(options)),
+WebhookSender::WebhookSender(store::Runtime& runtime, Options options, FeedMetrics& metrics)
+    : runtime_(runtime),
+      options_(std::move(options)),
       metrics_(metrics),
-      thread_({.database_url = options_.database_url,
-               .session_name = store::process_name(feed::kWebhooksSession),
+      thread_(runtime,
+              {.session_name = store::process_name(feed::kWebhooksSession),
                .component = "webhook",
                .failure = "webhooks get no changes",
-               .retries_defects = true,
-               .on_defect = options_.on_defect},
+               .retries_sql_errors = true},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 return round(session, stop);
               }),
@@ -53,7 +53,7 @@ void WebhookSender::stop() {
   client_.stop();
   if (outcomes_.with([](const std::vector<Outcome>& outcomes) { return outcomes.empty(); })) return;
   try {
-    store::Session session(options_.database_url, store::process_name("skua stop"));
+    store::Session session(runtime_.database_url, store::process_name("skua stop"));
     store_outcomes(session);
   } catch (const store::SqlError& error) {
     logger("webhook")->warn("leases stay until they expire: {}", error.what());

@@ -24,7 +24,6 @@ namespace skua::change_feed {
 class WebhookSender {
  public:
   struct Options {
-    std::string database_url;
     /// How long a receiver may take for its answer.
     std::chrono::milliseconds request_time{15'000};
     /// The time between two reads while there are no changes.
@@ -34,11 +33,10 @@ class WebhookSender {
     std::chrono::milliseconds longest_wait{60'000};
     /// See HttpClientOptions.
     std::string ca_file = {};
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
   /// `metrics` outlives it.
-  WebhookSender(Options options, FeedMetrics& metrics);
+  WebhookSender(store::Runtime& runtime, Options options, FeedMetrics& metrics);
   ~WebhookSender() { stop(); }
   WebhookSender(const WebhookSender&) = delete;
   WebhookSender& operator=(const WebhookSender&) = delete;
@@ -74,6 +72,7 @@ class WebhookSender {
   bool send_due(store::Session& session, Served& served, const std::stop_token& stop);
   void send(Served& served, LeasedBatch batch);
 
+  store::Runtime& runtime_;
   const Options options_;
   FeedMetrics& metrics_;
   std::map<std::int32_t, Served> served_;

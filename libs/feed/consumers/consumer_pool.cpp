@@ -38,27 +38,26 @@ milliseconds idle_pause(const std::vector<Consumer>& consumers) {
 
 }  // namespace
 
-ConsumerPool::ConsumerPool(Options options)
-    : options_(std::move(options)),
-      upkeep_({.database_url = options_.database_url,
-               .session_name = store::process_name(kProjectionsSession),
+ConsumerPool::ConsumerPool(store::Runtime& runtime, Options options)
+    : runtime_(runtime),
+      options_(options),
+      upkeep_(runtime,
+              {.session_name = store::process_name(kProjectionsSession),
                .prepare = prepare_fold_session,
                .component = "feed",
                .failure = "projections are not built",
-               .retries_defects = true,
-               .on_defect = options_.on_defect},
+               .retries_sql_errors = true},
               [this](store::LazySession& session, const std::stop_token& stop) {
                 return maintain(session, stop);
               }) {
   for (std::size_t i = 0; i < options_.threads; ++i) {
     workers_.push_back(std::make_unique<store::SessionThread>(
-        store::SessionThread::Options{.database_url = options_.database_url,
-                                      .session_name = store::process_name("skua consumers"),
+        runtime,
+        store::SessionThread::Options{.session_name = store::process_name("skua consumers"),
                                       .prepare = prepare_fold_session,
                                       .component = "feed",
                                       .failure = "consumers read no changes",
-                                      .retries_defects = true,
-                                      .on_defect = options_.on_defect},
+                                      .retries_sql_errors = true},
         [this](store::LazySession& session, const std::stop_token& stop) {
           return work(session, stop);
         }));
@@ -77,7 +76,7 @@ void ConsumerPool::stop() {
   for (const auto& worker : workers_) worker->stop();
   if (const int pid = upkeep_pid_.exchange(0); pid != 0) {
     try {
-      store::Session session(options_.database_url, store::process_name("skua stop"));
+      store::Session session(runtime_.database_url, store::process_name("skua stop"));
       // PostgreSQL warns of a process that has ended.
       session.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = " +
                   std::to_string(pid));

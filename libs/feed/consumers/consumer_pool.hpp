@@ -3,9 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "feed/consumers/fold_step.hpp"
@@ -19,18 +17,15 @@ namespace skua::feed {
 class ConsumerPool {
  public:
   struct Options {
-    std::string database_url;
     /// Threads that apply batches. 0: the pool does nothing.
     std::size_t threads = 2;
     /// The time between two rounds of upkeep.
     std::chrono::milliseconds upkeep_interval{1'000};
     /// The time between two checks of each projection.
     std::chrono::milliseconds check_interval{60'000};
-    /// Called on one of its threads after a fatal error: that thread has ended.
-    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
-  explicit ConsumerPool(Options options);
+  ConsumerPool(store::Runtime& runtime, Options options);
 
   void start();
   /// Waits for the end of the current batches and interrupts a build. Idempotent.
@@ -42,6 +37,7 @@ class ConsumerPool {
   std::chrono::milliseconds work(store::LazySession& session, const std::stop_token& stop);
   std::chrono::milliseconds maintain(store::LazySession& session, const std::stop_token& stop);
 
+  store::Runtime& runtime_;
   const Options options_;
   ConsumerMetrics metrics_;
   /// The pause of an idle thread.

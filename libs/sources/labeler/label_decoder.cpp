@@ -205,7 +205,7 @@ bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
     if (limits_ || reason != verify::errc::label_malformed) services_.intake.drop(reason);
   }
   fold_labels(events);
-  ingest::note_time(services_.intake, newest, services_.clock.now());
+  ingest::note_time(services_.intake, newest, services_.now());
   // The filter applies to records, not to labels.
   ingest::dispatch(services_, nullptr, message.ticket, events, newest);
   return true;
@@ -284,7 +284,7 @@ bool LabelDecoder::is_signed_by(const std::optional<atproto::Multikey>& key,
 
 std::optional<LabelDecoder::KnownKey> LabelDecoder::key_of(const std::string& src,
                                                            Freshness freshness) {
-  const Timestamp now = services_.clock.now();
+  const Timestamp now = services_.now();
   const KnownKey* known = keys_.find(src);
   if (freshness == Freshness::Known && known != nullptr &&
       now - known->asked_at < kLabelKeyFreshFor) {

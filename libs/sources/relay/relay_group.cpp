@@ -26,13 +26,14 @@ constexpr int kLowerNumbers = 2;
 
 }  // namespace
 
-RelayGroup::RelayGroup(Options options, SourceReaders& readers, ingest::Pipeline& pipeline,
-                       ingest::CursorSaver& cursor_saver, const Clock& clock)
-    : options_(std::move(options)),
+RelayGroup::RelayGroup(store::Runtime& runtime, Options options, SourceReaders& readers,
+                       ingest::Pipeline& pipeline, ingest::CursorSaver& cursor_saver)
+    : runtime_(runtime),
+      options_(std::move(options)),
       readers_(readers),
       pipeline_(pipeline),
       cursor_saver_(cursor_saver),
-      clock_(clock),
+      clock_(runtime.clocks.latest),
       fail_over_(options_.fail_over, readers.size(), SteadyClock::now()),
       positions_(readers.size(), options_.margin),
       relays_(readers.size()) {
@@ -59,7 +60,7 @@ void RelayGroup::run(const std::stop_token& stop) {
       wake_.wait_for(lock, stop, kTick, [] { return false; });
     }
   } catch (const std::exception& error) {
-    options_.on_defect(std::string("fail-over: ") + error.what());
+    runtime_.fatal(std::string("fail-over: ") + error.what());
   }
 }
 

@@ -34,13 +34,11 @@ class RelayGroup {
     std::chrono::milliseconds margin = std::chrono::minutes(2);
     /// For probes.
     std::string ca_file;
-    /// Called once, on the group's thread, when it cannot go on.
-    std::function<void(const std::string&)> on_defect;
   };
 
   /// All outlive it.
-  RelayGroup(Options options, SourceReaders& readers, ingest::Pipeline& pipeline,
-             ingest::CursorSaver& cursor_saver, const Clock& clock);
+  RelayGroup(store::Runtime& runtime, Options options, SourceReaders& readers,
+             ingest::Pipeline& pipeline, ingest::CursorSaver& cursor_saver);
 
   void start();
   /// Ends the thread and the probes. Idempotent.
@@ -81,6 +79,7 @@ class RelayGroup {
   /// Where to read a relay from that takes over; nothing: live.
   std::optional<std::int64_t> position_to_read_from(std::size_t relay) const;
 
+  store::Runtime& runtime_;
   const Options options_;
   SourceReaders& readers_;
   ingest::Pipeline& pipeline_;

@@ -58,20 +58,18 @@ class DiscovererTest : public test::PostgresTest {
   void SetUp() override { SKUA_NEED_POSTGRES(); }
   void TearDown() override {
     end();
-    EXPECT_EQ(defects_, 0);
+    EXPECT_EQ(runtime_.fatal_error(), std::nullopt);
   }
 
   void begin(bool allow_private_hosts = true, std::optional<AuditOptions> audit = std::nullopt) {
     transport::HttpClientOptions http;
     http.allow_private_hosts = allow_private_hosts;
     http_ = std::make_unique<transport::HttpClient>(http);
-    Discoverer::Options options{.database_url = database_.url(),
-                                .lease_owner = kHolder,
+    Discoverer::Options options{.lease_owner = kHolder,
                                 .allow_private_hosts = allow_private_hosts,
                                 .audit = std::move(audit),
-                                .on_jobs = [this] { ++told_; },
-                                .on_defect = [this](const std::string&) { ++defects_; }};
-    discoverer_ = std::make_unique<Discoverer>(std::move(options), *http_, clock_);
+                                .on_jobs = [this] { ++told_; }};
+    discoverer_ = std::make_unique<Discoverer>(runtime_, std::move(options), *http_);
     discoverer_->start();
   }
 
@@ -108,8 +106,8 @@ class DiscovererTest : public test::PostgresTest {
 
   test::ManualClock clock_;
   std::atomic<int> told_{0};
-  std::atomic<int> defects_{0};
   std::unique_ptr<transport::HttpClient> http_;
+  store::Runtime runtime_{database_.url(), clock_};
   std::unique_ptr<Discoverer> discoverer_;
 };
 

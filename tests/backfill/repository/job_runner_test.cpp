@@ -64,11 +64,9 @@ class JobRunnerTest : public test::PostgresTest {
     http_ = std::make_unique<transport::HttpClient>(http);
     disk_ = std::make_unique<SpoolBudget>(spooled_bytes);
     readers_ = std::make_unique<ReaderThreads>(reader_threads);
-    options.database_url = database_.url();
     options.lease_owner = kHolder;
-    options.on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
     runner_ = std::make_unique<JobRunner>(
-        std::move(options),
+        runtime_, std::move(options),
         JobServices{.find_account = find_account_,
                     .http = *http_,
                     .disk = *disk_,
@@ -106,6 +104,8 @@ class JobRunnerTest : public test::PostgresTest {
   UnfinishedRepositories unfinished_{kMega};
   std::unique_ptr<transport::HttpClient> http_;
   std::unique_ptr<ReaderThreads> readers_;
+  store::Runtime runtime_{database_.url(), system_clock(),
+                          [](const std::string& what) { ADD_FAILURE() << what; }};
   std::unique_ptr<JobRunner> runner_;
 };
 

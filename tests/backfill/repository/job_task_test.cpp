@@ -25,7 +25,7 @@ class JobTaskTest : public testing::Test {
  protected:
   void start(JobTask task) {
     std::move(task).start({.on_end = [this](JobEnd end) { ends_.push_back(std::move(end)); },
-                           .on_defect = [this](const std::string& what) { defect_ = what; }});
+                           .on_fatal = [this](const std::string& what) { fatal_ = what; }});
   }
   std::string reason() const {
     return ends_.empty() ? "none" : std::get<JobUnavailable>(ends_.back()).reason;
@@ -43,7 +43,7 @@ class JobTaskTest : public testing::Test {
   TaskQueue tasks_{[this] { ++posted_; }};
   Awaiter::Done done_;
   std::vector<JobEnd> ends_;
-  std::string defect_;
+  std::string fatal_;
   const std::shared_ptr<int> car_ = std::make_shared<int>(7);
 };
 
@@ -84,7 +84,7 @@ TEST_F(JobTaskTest, an_exception_is_a_fatal_error) {
   start(wait(car_));
   done_("throw");
   tasks_.run();
-  EXPECT_EQ(defect_, "no memory");
+  EXPECT_EQ(fatal_, "no memory");
   EXPECT_TRUE(ends_.empty());
   EXPECT_EQ(car_.use_count(), 1);
 }

@@ -60,14 +60,14 @@ class LabelDecoderTest : public testing::Test {
   void begin(accounts::AccountSource& accounts) { begin_with(&accounts, std::nullopt); }
   void begin_with(accounts::AccountSource* accounts, std::optional<LabelLimits> limits) {
     decoder_ =
-        std::make_unique<LabelDecoder>(DispatchServices{.intake = intake_,
+        std::make_unique<LabelDecoder>(DispatchServices{.runtime = runtime_,
+                                                        .intake = intake_,
                                                         .in_flight = in_flight_,
                                                         .sink =
                                                             [this](event::UnresolvedEvent event) {
                                                               const std::scoped_lock lock(mutex_);
                                                               events_.push_back(std::move(event));
-                                                            },
-                                                        .clock = clock_},
+                                                            }},
                                        accounts, std::move(limits));
   }
   void push(Bytes frame, std::int64_t seq, ErrorCode defect = {}) {
@@ -101,6 +101,7 @@ class LabelDecoderTest : public testing::Test {
   }
 
   test::ManualClock clock_;
+  store::Runtime runtime_{"", clock_, [](const std::string& what) { ADD_FAILURE() << what; }};
   IntakeCounters intake_;
   ingest::InFlightList in_flight_{{}, nullptr};
   test::FakeAccounts accounts_;

@@ -26,34 +26,29 @@ constexpr std::chrono::seconds kDrainPatience{3};
 
 }  // namespace
 
-DiscoveredLabelers::DiscoveredLabelers(Options options, accounts::AccountSource& accounts,
-                                       writer::WorkerPool& pool, const Clock& clock)
+DiscoveredLabelers::DiscoveredLabelers(store::Runtime& runtime, Options options,
+                                       accounts::AccountSource& accounts, writer::WorkerPool& pool)
     : options_(std::move(options)),
       accounts_(accounts),
       pool_(pool),
-      clock_(clock),
-      started_at_(clock.now()),
+      clock_(runtime.clocks.latest),
+      started_at_(clock_.now()),
       verifying_(accounts),
-      services_{.pool = pool_,
-                .clock = clock_,
+      services_{.runtime = runtime,
+                .pool = pool_,
                 .verification = &verifying_.verification(),
                 .intake = intake_,
                 .ca_file = options_.ca_file,
                 .allow_private_hosts = options_.allow_private_hosts,
                 .reconnect = options_.reconnect,
                 .labels_per_second = options_.labels_per_second,
-                .on_defect = options_.on_defect,
                 .save_cursor = [this] { thread_.notify(); }},
       documents_(options_.documents),
-      thread_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua labelers"),
+      thread_(runtime,
+              {.session_name = store::process_name("skua labelers"),
                .component = "labeler",
                .failure = "labelers cannot be discovered, and their cursors are not saved",
-               .keeps_session = true,
-               .on_defect =
-                   [this](const std::string& what) {
-                     options_.on_defect("discovering labelers: " + what);
-                   }},
+               .keeps_session = true},
               [this](store::LazySession& session, const std::stop_token& /*stop*/) {
                 return look(session);
               }) {}

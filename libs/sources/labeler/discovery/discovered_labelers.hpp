@@ -38,7 +38,6 @@ namespace skua::sources {
 class DiscoveredLabelers {
  public:
   struct Options {
-    std::string database_url;
     LabelerLimits limits;
     /// The names of the sources that the settings name.
     std::set<std::string> named = {};
@@ -56,15 +55,14 @@ class DiscoveredLabelers {
     std::chrono::milliseconds interval{2'000};
     /// Adds metrics that are counted elsewhere in the process; called on any thread.
     std::function<void(status::Metrics&)> complete = {};
-    std::function<void(const std::string&)> on_defect;
   };
 
   /// The name of the source that all discovered labelers are together.
   static constexpr const char* kName = "labeler:discovered";
 
   /// `accounts` gives the documents and the keys; all outlive it, `pool` until its end.
-  DiscoveredLabelers(Options options, accounts::AccountSource& accounts, writer::WorkerPool& pool,
-                     const Clock& clock);
+  DiscoveredLabelers(store::Runtime& runtime, Options options, accounts::AccountSource& accounts,
+                     writer::WorkerPool& pool);
   ~DiscoveredLabelers();
   DiscoveredLabelers(const DiscoveredLabelers&) = delete;
   DiscoveredLabelers& operator=(const DiscoveredLabelers&) = delete;

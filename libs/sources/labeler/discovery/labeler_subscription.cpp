@@ -20,8 +20,8 @@ constexpr std::size_t kLargestMessage = std::size_t{1} << 20;
 LabelerSubscription::LabelerSubscription(ChosenLabeler labeler, std::optional<std::int64_t> saved,
                                          const SubscriptionServices& services)
     : accounts_(std::make_shared<Accounts>(std::move(labeler.dids))),
-      pipeline_(pipeline_options(LabelerSource(labeler.endpoint).name(), services), services.pool,
-                services.clock) {
+      pipeline_(services.runtime,
+                pipeline_options(LabelerSource(labeler.endpoint).name(), services), services.pool) {
   const LabelerSource source(std::move(labeler.endpoint));
   intake_ = source.make_intake({.pipeline = pipeline_,
                                 .start = saved ? saved : source.first_position(),
@@ -57,7 +57,6 @@ ingest::PipelineOptions LabelerSubscription::pipeline_options(
                     verification != nullptr ? &verification->accounts : nullptr, limits);
               },
           .verification = services.verification,
-          .on_defect = services.on_defect,
           .intake = &services.intake};
 }
 
@@ -65,7 +64,7 @@ transport::StreamClientOptions LabelerSubscription::client_options(
     const SubscriptionServices& services) {
   transport::StreamClientOptions options = intake_->stream();
   options.ca_file = services.ca_file;
-  options.clock = &services.clock;
+  options.clock = &services.runtime.clocks.latest;
   options.public_addresses_only = !services.allow_private_hosts;
   options.max_frame_bytes = kLargestMessage;
   options.reconnect = services.reconnect;

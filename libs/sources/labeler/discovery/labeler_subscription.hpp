@@ -22,8 +22,8 @@ namespace skua::sources {
 
 /// What all subscriptions of a process share. Everything outlives them.
 struct SubscriptionServices {
+  store::Runtime& runtime;
   writer::WorkerPool& pool;
-  const Clock& clock;
   /// Null: signatures are not verified.
   const ingest::Verification* verification = nullptr;
   /// The counts of all subscriptions together.
@@ -33,7 +33,6 @@ struct SubscriptionServices {
   transport::ReconnectPolicy::Options reconnect;
   /// Of labels that one labeler sends.
   double labels_per_second = 500;
-  std::function<void(const std::string&)> on_defect;
   std::function<void()> save_cursor;
 };
 

@@ -135,13 +135,13 @@ class Replay::Impl {
       }
       if (!*next) break;
       transport::RawFrame frame{Bytes((*next)->begin(), (*next)->end()), clock_.now()};
-      std::optional<event::FramePeek> peek;
-      if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
-      if (peek && peek->type == event::MessageType::Error) {
+      event::FramePeek peek;
+      if (const auto peeked = event::peek_frame(frame.bytes)) peek = *peeked;
+      if (peek.type == event::MessageType::Error) {
         pipeline_.count_error_frame();
         continue;
       }
-      while (!pipeline_.submit(frame, ingest::route_of(peek))) {
+      while (!pipeline_.submit(frame, peek)) {
         if (!wait_for_room(stop)) return;
       }
     }

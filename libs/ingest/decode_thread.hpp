@@ -1,52 +1,68 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <string_view>
+#include <functional>
+#include <memory>
+#include <thread>
 
-#include "base/bytes.hpp"
-#include "base/result.hpp"
-#include "base/time.hpp"
-#include "ingest/in_flight.hpp"
+#include "ingest/admitted_message.hpp"
+#include "ingest/decoder_services.hpp"
 
 namespace skua::ingest {
 
-/// A message of a source that has a place in the in-flight list. Moved, never copied: `did` is a
-/// view into its bytes.
-struct AdmittedMessage {
-  AdmittedMessage() = default;
-  AdmittedMessage(AdmittedMessage&&) noexcept = default;
-  AdmittedMessage& operator=(AdmittedMessage&&) noexcept = default;
-  AdmittedMessage(const AdmittedMessage&) = delete;
-  AdmittedMessage& operator=(const AdmittedMessage&) = delete;
+/// Decodes the messages of one kind of source into events: one subclass for each kind. Its
+/// DecodeThread calls it, on one thread, except `close`.
+class AnyDecoder {
+ public:
+  virtual ~AnyDecoder() = default;
 
-  Bytes bytes;
-  InFlightList::Ticket ticket = 0;
-  /// 0: the message has none.
-  std::int64_t seq = 0;
-  /// Empty: the message names no account, or cannot be read.
-  std::string_view did;
-  Timestamp received_at;
-  /// Why it cannot be read: see transport::RawFrame. It becomes a dead letter.
-  ErrorCode defect{};
+  /// Passes the events of a message to the workers, or keeps the message until later. An exception
+  /// makes a dead letter of the message (guard_message).
+  virtual void take(AdmittedMessage& message) = 0;
+  /// Called after each message and each answer, and from time to time. Looks at the messages that
+  /// it keeps. Returns whether it must be called again soon, because it keeps some that the clock
+  /// lets go.
+  virtual bool tick() { return false; }
+
+  /// No more messages come: `take` waits for nothing more. Any thread.
+  virtual void close() {}
+  /// Whether `take` waits for answers. Then the messages behind it are no backlog.
+  virtual bool waits_in_place() const { return false; }
+  /// Messages that are unfinished. Called after the thread has ended.
+  virtual std::size_t abandoned() const = 0;
 };
 
-/// Decodes messages into events on a thread of its own. All messages of an account go to the same
-/// decoder, which keeps their order. The in-flight list bounds its queue.
+/// Makes a decoder for a thread.
+using MakeDecoder = std::function<std::unique_ptr<AnyDecoder>(DecoderServices)>;
+
+/// A thread with a queue of messages, and the decoder that takes them. All messages of an account
+/// go to the same thread, which keeps their order; accounts take turns. The in-flight list bounds
+/// the queue. An exception that is not the fault of a message is a fatal error and ends the thread.
 class DecodeThread {
  public:
-  virtual ~DecodeThread() = default;
+  DecodeThread(DecoderServices services, const MakeDecoder& make);
+  ~DecodeThread();
+  DecodeThread(const DecodeThread&) = delete;
+  DecodeThread& operator=(const DecodeThread&) = delete;
 
   /// Any thread; the messages of one account from one thread.
-  virtual void push(AdmittedMessage message) = 0;
+  void push(AdmittedMessage message);
   /// No more messages come. The thread ends when all are decoded. Messages that wait for an answer
   /// stay unfinished.
-  virtual void close() = 0;
-  virtual void join() = 0;
-  /// Messages in the queue. Any thread.
-  virtual std::size_t backlog() const = 0;
-  /// Messages that the thread left unfinished when it ended.
-  virtual std::size_t abandoned() const = 0;
+  void close();
+  void join();
+  /// Messages and answers in the queue. Any thread.
+  std::size_t backlog() const;
+  /// Messages that the thread left unfinished. After `join`.
+  std::size_t abandoned() const { return decoder_->abandoned(); }
+
+ private:
+  void run();
+
+  const DispatchServices services_;
+  const std::shared_ptr<DecodeQueue> queue_;  // shared: answers may come after the end
+  const std::unique_ptr<AnyDecoder> decoder_;
+  std::thread thread_;
 };
 
 }  // namespace skua::ingest

@@ -72,65 +72,31 @@ void add_active_status(event::DecodedFrame& message) {
 
 }  // namespace
 
-std::uint64_t Decoder::Traits::key(const Item& item) {
-  return std::visit(
-      [](const auto& one) {
-        if constexpr (requires { one.row.did; }) {
-          return seeded_hash(one.row.did);
-        } else {
-          return seeded_hash(one.did);
-        }
-      },
-      item);
-}
-
 Decoder::Decoder(DecoderServices services)
     : services_(std::move(services)),
-      // The in-flight list bounds the queue.
-      queue_(std::make_shared<Queue>()),
       gate_(services_.out.runtime.clocks.latest, services_.out.intake),
       processor_(processor_options(services_)),
-      budget_(services_.parked),
-      thread_([this] { guard_thread(services_.out, [this] { run(); }); }) {}
+      budget_(services_.parked) {}
 
-Decoder::~Decoder() {
-  close();
-  join();
+void Decoder::take(AdmittedMessage& message) {
+  const auto now = FutureGate::SteadyTime::clock::now();
+  if (gate_.pass(message, dates_of(message), now)) begin(Job(std::move(message)));
 }
 
-void Decoder::push(AdmittedMessage message) {
-  queue_->push(Job(std::move(message)));
-}
-
-void Decoder::close() {
-  queue_->close();
-}
-
-void Decoder::join() {
-  if (thread_.joinable()) thread_.join();
-}
-
-void Decoder::run() {
-  std::vector<Item> items;
-  while (next_items(*queue_, !gate_.empty() || !budget_.empty(), items)) {
-    for (Item& item : items) {
-      std::visit([this](auto&& one) { take(std::forward<decltype(one)>(one)); }, std::move(item));
-    }
-    keep_to_budget();
-    if (gate_.empty()) continue;
+bool Decoder::tick() {
+  keep_to_budget();
+  if (!gate_.empty()) {
     for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {
       begin(Job(std::move(message)));
     }
   }
-  abandoned_ += gate_.size();
-  for (const auto& [did, parked] : parked_) abandoned_ += parked.jobs.size();
+  return !gate_.empty() || !budget_.empty();
 }
 
-void Decoder::take(Job job) {
-  const auto now = FutureGate::SteadyTime::clock::now();
-  const bool passes = guard_message(
-      services_.out, job, false, [&] { return gate_.pass(job, dates_of_frame(job.bytes), now); });
-  if (passes) begin(std::move(job));
+std::size_t Decoder::abandoned() const {
+  std::size_t abandoned = gate_.size();
+  for (const auto& [did, parked] : parked_) abandoned += parked.jobs.size();
+  return abandoned;
 }
 
 void Decoder::begin(Job job) {
@@ -154,7 +120,9 @@ void Decoder::begin(Job job) {
 }
 
 Decoder::Step Decoder::step(Job& job) {
-  return guard_message(services_.out, job, Step::Done, [&] { return decode_and_process(job); });
+  Step step = Step::Done;
+  guard_message(services_.out, job, [&] { step = decode_and_process(job); });
+  return step;
 }
 
 Decoder::Step Decoder::decode_and_process(Job& job) {

@@ -8,19 +8,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 #include <utility>
-#include <variant>
+#include <vector>
 
 #include "accounts/account_source.hpp"
-#include "base/fair_queue.hpp"
 #include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
 #include "ingest/commit_processor.hpp"
 #include "ingest/decode_thread.hpp"
-#include "ingest/dispatch.hpp"
+#include "ingest/decoder_services.hpp"
 #include "ingest/future_gate.hpp"
 #include "ingest/in_flight.hpp"
 #include "ingest/parked_budget.hpp"
@@ -29,29 +27,6 @@
 #include "verify/commit_verifier.hpp"
 
 namespace skua::ingest {
-
-/// How the decoders of a pipeline verify messages. Outlives them.
-struct Verification {
-  accounts::AccountSource& accounts;
-  /// Null: the messages are labels. The other members are for commits only.
-  RepositoryLookup* repositories = nullptr;
-  verify::Level level = verify::Level::Full;
-  /// Null: heads are not stored.
-  PendingHeads* heads = nullptr;
-  /// Repositories that all decoders together keep in memory.
-  std::size_t remembered = 1'000'000;
-};
-
-/// The parts that a decoder uses. They outlive it.
-struct DecoderServices {
-  DispatchServices out;
-  /// Null: messages are not verified. Outlives the decoders.
-  const Verification* verification = nullptr;
-  /// The number of decoders: each keeps its share of the repositories in memory.
-  std::size_t decoders = 1;
-  /// The limits of this decoder.
-  ParkedBudget::Limits parked = {};
-};
 
 /// Decodes and verifies the frames of a relay. CommitProcessor decides; the decoder asks its
 /// questions for a key, a head or a hosting status. The frame that needs the answer, and later
@@ -63,7 +38,7 @@ struct DecoderServices {
 /// has answered. Commits that cannot be verified without the host are dropped and counted
 /// (parked_over_budget), and the repository waits for a resync. #account and #identity messages
 /// pass as if the host could not be asked.
-class Decoder final : public DecodeThread {
+class Decoder final : public AnyDecoder {
  public:
   /// A frame that is being decoded or is parked.
   struct Job : AdmittedMessage {
@@ -80,42 +55,12 @@ class Decoder final : public DecodeThread {
   };
 
   explicit Decoder(DecoderServices services);
-  ~Decoder() override;
 
-  void push(AdmittedMessage message) override;
-  void close() override;
-  void join() override;
-  std::size_t backlog() const override { return queue_->size(); }
-  std::size_t abandoned() const override { return abandoned_; }
+  void take(AdmittedMessage& message) override;
+  bool tick() override;
+  std::size_t abandoned() const override;
 
  private:
-  struct FoundRow {
-    store::RepositoryRow row;
-  };
-  struct Identified {
-    std::string did;
-    std::uint64_t question = 0;
-    accounts::AccountSource::Freshness freshness = accounts::AccountSource::Freshness::Known;
-    Result<identity::Account> account;
-  };
-  struct Settled {
-    std::string did;
-    std::uint64_t question = 0;
-    Result<identity::HostStatus> status;
-  };
-  struct FormerlySigned {
-    std::string did;
-    std::uint64_t question = 0;
-    Result<std::vector<atproto::Multikey>> keys;
-  };
-  using Item = std::variant<Job, FoundRow, FoundRepository, Identified, Settled, FormerlySigned>;
-  /// Accounts take turns.
-  struct Traits {
-    static std::uint64_t key(const Item& item);
-    static std::size_t weight(const Item&) { return 1; }
-    static std::size_t cost(const Item&) { return 0; }
-  };
-  using Queue = FairQueue<Item, Traits>;
   /// Whether a frame is done, or waits for an answer.
   enum class Step : std::uint8_t { Done, Waits };
   /// The parked frames of an account, in order: the first waits for an answer, the others for the
@@ -125,15 +70,18 @@ class Decoder final : public DecodeThread {
     std::size_t bytes = 0;
   };
 
-  void run();
-  void take(Job job);
   /// A job that FutureGate has passed.
   void begin(Job job);
-  void take(const FoundRow& found);
-  void take(FoundRepository found);
-  void take(Identified identified);
-  void take(Settled settled);
-  void take(FormerlySigned former);
+  // The answers to the questions.
+  void row_found(const store::RepositoryRow& row);
+  void repository_found(FoundRepository found);
+  void identity_found(const std::string& did, std::uint64_t question,
+                      accounts::AccountSource::Freshness freshness,
+                      const Result<identity::Account>& account);
+  void status_found(const std::string& did, std::uint64_t question,
+                    Result<identity::HostStatus> status);
+  void former_keys_found(const std::string& did, std::uint64_t question,
+                         Result<std::vector<atproto::Multikey>> keys);
   /// The frame that waits for the answer to this question; null: none.
   Job* waiting_for(const std::string& did, std::uint64_t question);
   /// Continues with the parked frames of an account.
@@ -171,7 +119,6 @@ class Decoder final : public DecodeThread {
   void drop_stale(const Job& job, const event::DecodedFrame& message);
 
   DecoderServices services_;
-  const std::shared_ptr<Queue> queue_;  // shared: answers may arrive after the end
   FutureGate gate_;
   event::FrameDecoder decoder_;
   event::DecodedFrame decoded_;
@@ -185,8 +132,6 @@ class Decoder final : public DecodeThread {
   std::unordered_map<std::string, std::uint64_t, SeededHash> skipped_hosts_;
   static constexpr std::uint64_t kLookup = 0;
   std::uint64_t questions_ = 0;
-  std::size_t abandoned_ = 0;
-  std::thread thread_;
 };
 
 }  // namespace skua::ingest

@@ -27,14 +27,21 @@ void Decoder::ask(Job& job, const CommitProcessor::Ask& question) {
 }
 
 void Decoder::find_repository(const Job& job) {
-  RepositoryLookup::RowFound row_found;
+  RepositoryLookup::RowFound on_row;
   if (!atproto::is_plc_did(job.did)) {
-    row_found = [queue = queue_](const store::RepositoryRow& row) { queue->push(FoundRow{row}); };
+    on_row = [this, answers = services_.answers](const store::RepositoryRow& row) {
+      answers.pass(row.did, [this, row] { row_found(row); });
+    };
   }
   services_.verification->repositories->find(
       std::string(job.did),
-      [queue = queue_](FoundRepository found) { queue->push(std::move(found)); },
-      std::move(row_found));
+      [this, answers = services_.answers](FoundRepository found) {
+        const std::string did = found.row.did;
+        answers.pass(did, [this, found = std::move(found)]() mutable {
+          repository_found(std::move(found));
+        });
+      },
+      std::move(on_row));
 }
 
 void Decoder::ask_identity(const Job& job, std::uint64_t question,
@@ -42,16 +49,22 @@ void Decoder::ask_identity(const Job& job, std::uint64_t question,
   const std::string did(job.did);
   services_.verification->accounts.identity(
       did, freshness,
-      [queue = queue_, did, question, freshness](Result<identity::Account> account) {
-        queue->push(Identified{did, question, freshness, std::move(account)});
+      [this, answers = services_.answers, did, question,
+       freshness](Result<identity::Account> account) {
+        answers.pass(did, [this, did, question, freshness, account = std::move(account)] {
+          identity_found(did, question, freshness, account);
+        });
       });
 }
 
 void Decoder::ask_host(const Job& job) {
   const std::string did(job.did);
   services_.verification->accounts.status(
-      did, [queue = queue_, did, question = job.question](Result<identity::HostStatus> status) {
-        queue->push(Settled{did, question, std::move(status)});
+      did, [this, answers = services_.answers, did,
+            question = job.question](Result<identity::HostStatus> status) {
+        answers.pass(did, [this, did, question, status = std::move(status)]() mutable {
+          status_found(did, question, std::move(status));
+        });
       });
 }
 
@@ -59,20 +72,23 @@ void Decoder::ask_former_keys(const Job& job) {
   const std::string did(job.did);
   services_.verification->accounts.keys_near(
       did, job.decoded->rev->time(), accounts::AccountSource::KeyUse::Commits,
-      [queue = queue_, did, question = job.question](Result<std::vector<atproto::Multikey>> keys) {
-        queue->push(FormerlySigned{did, question, std::move(keys)});
+      [this, answers = services_.answers, did,
+       question = job.question](Result<std::vector<atproto::Multikey>> keys) {
+        answers.pass(did, [this, did, question, keys = std::move(keys)]() mutable {
+          former_keys_found(did, question, std::move(keys));
+        });
       });
 }
 
-void Decoder::take(const FoundRow& found) {
-  processor_.set_repository(found.row);
-  const auto place = parked_.find(found.row.did);
+void Decoder::row_found(const store::RepositoryRow& row) {
+  processor_.set_repository(row);
+  const auto place = parked_.find(row.did);
   if (place == parked_.end()) return;
   place->second.jobs.front().waits_for_host = true;
   count_parked(place->first, place->second);
 }
 
-void Decoder::take(FoundRepository found) {
+void Decoder::repository_found(FoundRepository found) {
   const std::string& did = found.row.did;
   processor_.set_repository(found.row);
   std::optional<atproto::Multikey> key;
@@ -85,37 +101,40 @@ void Decoder::take(FoundRepository found) {
   resume(did);
 }
 
-void Decoder::take(Identified identified) {
-  processor_.set_identity(identified.did, identified.account, identified.freshness,
-                          services_.out.now());
-  if (identified.question == 0) return;  // a refresh, while the stream continues
-  end_skip(identified.did, identified.question);
-  Job* job = waiting_for(identified.did, identified.question);
+void Decoder::identity_found(const std::string& did, std::uint64_t question,
+                             accounts::AccountSource::Freshness freshness,
+                             const Result<identity::Account>& account) {
+  processor_.set_identity(did, account, freshness, services_.out.now());
+  if (question == 0) return;  // a refresh, while the stream continues
+  end_skip(did, question);
+  Job* job = waiting_for(did, question);
   if (job == nullptr) return;
   job->answers.has_fresh_identity = true;
-  if (identified.account) {
-    job->answers.document_handle = identified.account->handle;
+  if (account) {
+    job->answers.document_handle = account->handle;
   } else {
-    job->answers.is_tombstoned = identified.account.error() == identity::errc::did_tombstoned;
+    job->answers.is_tombstoned = account.error() == identity::errc::did_tombstoned;
   }
-  resume(identified.did);
+  resume(did);
 }
 
-void Decoder::take(Settled settled) {
-  end_skip(settled.did, settled.question);
-  Job* job = waiting_for(settled.did, settled.question);
+void Decoder::status_found(const std::string& did, std::uint64_t question,
+                           Result<identity::HostStatus> status) {
+  end_skip(did, question);
+  Job* job = waiting_for(did, question);
   if (job == nullptr) return;
   job->answers.asked_host = true;
-  if (settled.status) job->answers.host_status = *std::move(settled.status);
-  resume(settled.did);
+  if (status) job->answers.host_status = *std::move(status);
+  resume(did);
 }
 
-void Decoder::take(FormerlySigned former) {
-  Job* job = waiting_for(former.did, former.question);
+void Decoder::former_keys_found(const std::string& did, std::uint64_t question,
+                                Result<std::vector<atproto::Multikey>> keys) {
+  Job* job = waiting_for(did, question);
   if (job == nullptr) return;
   job->answers.has_former_keys = true;
-  if (former.keys) job->answers.former_keys = *std::move(former.keys);
-  resume(former.did);
+  if (keys) job->answers.former_keys = *std::move(keys);
+  resume(did);
 }
 
 Decoder::Job* Decoder::waiting_for(const std::string& did, std::uint64_t question) {
@@ -145,10 +164,7 @@ void Decoder::resume(const std::string& did) {
 }
 
 bool Decoder::replaces_last(Parked& parked, Job& job) {
-  const auto is_identity = [](const Job& one) {
-    const auto peek = event::peek_frame(one.bytes);
-    return peek && peek->type == event::MessageType::Identity;
-  };
+  const auto is_identity = [](const Job& one) { return one.type == event::MessageType::Identity; };
   // The question of the first job may have been answered before the document changed.
   if (parked.jobs.size() < 2) return false;
   Job& last = parked.jobs.back();

@@ -10,7 +10,7 @@
 #include "base/time.hpp"
 #include "event/unresolved_event.hpp"
 #include "filter/current_filter.hpp"
-#include "ingest/decode_thread.hpp"
+#include "ingest/admitted_message.hpp"
 #include "ingest/in_flight.hpp"
 #include "ingest/intake_counters.hpp"
 #include "ingest/pending_heads.hpp"

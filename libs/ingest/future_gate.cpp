@@ -4,7 +4,6 @@
 
 #include "base/log.hpp"
 #include "base/problem.hpp"
-#include "event/frame_decoder.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/router.hpp"
 
@@ -15,12 +14,11 @@ constexpr std::chrono::minutes kTellHeldAgain{1};
 
 }  // namespace
 
-MessageDates dates_of_frame(ByteView frame) {
-  const auto peek = event::peek_frame(frame);
-  if (!peek || peek->rev.empty()) return {};
-  const auto rev = atproto::Tid::parse(peek->rev);
+MessageDates dates_of(const event::FramePeek& frame) {
+  if (frame.rev.empty()) return {};
+  const auto rev = atproto::Tid::parse(frame.rev);
   if (!rev) return {};
-  const auto time = parse_datetime(peek->time);
+  const auto time = parse_datetime(frame.time);
   return {*rev, time ? time->instant : Timestamp{}};
 }
 

@@ -10,10 +10,9 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "atproto/tid.hpp"
-#include "base/bytes.hpp"
-#include "base/fair_queue.hpp"
 #include "base/time.hpp"
-#include "ingest/decode_thread.hpp"
+#include "event/frame_decoder.hpp"
+#include "ingest/admitted_message.hpp"
 #include "ingest/intake_counters.hpp"
 
 namespace skua::ingest {
@@ -26,8 +25,8 @@ struct MessageDates {
   Timestamp time{};
 };
 
-/// Reads them from a relay's frame without decoding it.
-MessageDates dates_of_frame(ByteView frame);
+/// Those of a relay's frame.
+MessageDates dates_of(const event::FramePeek& frame);
 
 /// Distinguishes a revision in the future from a local clock that is slow. A message whose revision
 /// and time are far ahead of the local clock holds the messages of its decoder, in order. The
@@ -88,16 +87,5 @@ class FutureGate {
   /// When the wrong clock was logged last; nothing: it was not.
   std::optional<SteadyTime> told_at_;
 };
-
-/// Takes the next item off a decoder's queue into `items`. It returns without an item if none comes
-/// in time; with `ticks` soon, so that the decoder checks the messages that it holds. False: the
-/// queue is closed and empty.
-template <class Item, class Traits>
-bool next_items(FairQueue<Item, Traits>& queue, bool ticks, std::vector<Item>& items) {
-  constexpr std::chrono::milliseconds kIdle{60'000};
-  items.clear();
-  const auto wait = ticks ? std::chrono::milliseconds(FutureGate::kTick) : kIdle;
-  return queue.pop_some(items, {1}, {}, wait).weight > 0 || !queue.closed() || queue.size() > 0;
-}
 
 }  // namespace skua::ingest

@@ -24,48 +24,23 @@ bool is_of_the_future(const event::UnresolvedEvent& event, Timestamp time, Times
 MessageDecoder::MessageDecoder(std::unique_ptr<MessageReader> reader, DispatchServices services)
     : reader_(std::move(reader)),
       services_(std::move(services)),
-      gate_(services_.runtime.clocks.latest, services_.intake),
-      thread_([this] { guard_thread(services_, [this] { run(); }); }) {}
+      gate_(services_.runtime.clocks.latest, services_.intake) {}
 
-MessageDecoder::~MessageDecoder() {
-  close();
-  join();
-}
-
-void MessageDecoder::push(AdmittedMessage message) {
-  queue_.push(std::move(message));
-}
-
-void MessageDecoder::close() {
-  queue_.close();
-}
-
-void MessageDecoder::join() {
-  if (thread_.joinable()) thread_.join();
-}
-
-void MessageDecoder::run() {
-  std::vector<AdmittedMessage> messages;
-  while (next_items(queue_, !gate_.empty(), messages)) {
-    for (AdmittedMessage& message : messages) take(message, Gate::Ahead);
-    if (gate_.empty()) continue;
-    for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {
-      take(message, Gate::Behind);
-    }
+bool MessageDecoder::tick() {
+  if (gate_.empty()) return false;
+  for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {
+    guard_message(services_, message, [&] { take(message, Gate::Behind); });
   }
-  abandoned_ = gate_.size();
+  return !gate_.empty();
 }
 
 void MessageDecoder::take(AdmittedMessage& message, Gate gate) {
-  guard_message(services_, message, true, [&] {
-    filter_ = services_.filter_now();
-    if (is_left_out(filter_, message.did)) {
-      leave_out(message);
-    } else {
-      read(message, gate);
-    }
-    return true;
-  });
+  filter_ = services_.filter_now();
+  if (is_left_out(filter_, message.did)) {
+    leave_out(message);
+  } else {
+    read(message, gate);
+  }
 }
 
 void MessageDecoder::leave_out(const AdmittedMessage& message) {

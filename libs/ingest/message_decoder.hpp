@@ -3,12 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <thread>
 #include <vector>
 
-#include "base/fair_queue.hpp"
 #include "base/result.hpp"
-#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "event/unresolved_event.hpp"
 #include "ingest/decode_thread.hpp"
@@ -44,25 +41,21 @@ class MessageReader {
   virtual bool has_stable_seq() const { return true; }
 };
 
-/// Decodes the messages of a JSON source on a thread of its own. Nothing in them can be verified:
-/// they carry no signatures.
-class MessageDecoder final : public DecodeThread {
+/// Decodes the messages of a JSON source. Nothing in them can be verified: they carry no
+/// signatures.
+class MessageDecoder final : public AnyDecoder {
  public:
   MessageDecoder(std::unique_ptr<MessageReader> reader, DispatchServices services);
-  ~MessageDecoder() override;
 
-  void push(AdmittedMessage message) override;
-  void close() override;
-  void join() override;
-  std::size_t backlog() const override { return queue_.size(); }
+  void take(AdmittedMessage& message) override { take(message, Gate::Ahead); }
+  bool tick() override;
   /// No message waits for an answer, but some wait for the local clock.
-  std::size_t abandoned() const override { return abandoned_; }
+  std::size_t abandoned() const override { return gate_.size(); }
 
  private:
   /// Whether FutureGate has released the message.
   enum class Gate : std::uint8_t { Ahead, Behind };
 
-  void run();
   void take(AdmittedMessage& message, Gate gate);
   /// The filter excludes its account.
   void leave_out(const AdmittedMessage& message);
@@ -74,18 +67,9 @@ class MessageDecoder final : public DecodeThread {
 
   const std::unique_ptr<MessageReader> reader_;
   const DispatchServices services_;
-  /// Accounts take turns. The in-flight list bounds the queue.
-  struct Traits {
-    static std::uint64_t key(const AdmittedMessage& message) { return seeded_hash(message.did); }
-    static std::size_t weight(const AdmittedMessage&) { return 1; }
-    static std::size_t cost(const AdmittedMessage&) { return 0; }
-  };
-  FairQueue<AdmittedMessage, Traits> queue_;
   FutureGate gate_;
-  std::size_t abandoned_ = 0;
   /// For the current message.
   filter::CurrentFilter::Snapshot filter_;
-  std::thread thread_;
 };
 
 }  // namespace skua::ingest

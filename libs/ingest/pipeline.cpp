@@ -35,10 +35,11 @@ Pipeline::Pipeline(store::Runtime& runtime, PipelineOptions options, writer::Wor
   for (const std::string& source : options_.sources) {
     origins_.push_back(pool_.add_source(source, *this));
   }
-  for (std::size_t i = 0; i < options_.decode_threads; ++i) decoders_.push_back(make_decoder());
+  for (std::size_t i = 0; i < options_.decode_threads; ++i)
+    decoders_.push_back(make_decode_thread());
 }
 
-std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
+std::unique_ptr<DecodeThread> Pipeline::make_decode_thread() {
   DecoderServices services{
       .out = {.runtime = runtime_,
               .intake = intake_,
@@ -50,8 +51,12 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
       .verification = options_.verification,
       .decoders = options_.decode_threads,
       .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)};
-  if (options_.make_decoder) return options_.make_decoder(std::move(services));
-  return std::make_unique<Decoder>(std::move(services));
+  if (options_.make_decoder) {
+    return std::make_unique<DecodeThread>(std::move(services), options_.make_decoder);
+  }
+  return std::make_unique<DecodeThread>(std::move(services), [](DecoderServices of_thread) {
+    return std::make_unique<Decoder>(std::move(of_thread));
+  });
 }
 
 Pipeline::~Pipeline() {
@@ -78,14 +83,17 @@ bool Pipeline::is_crowded() const {
   return in_flight_.unfinished() >= kCrowd;
 }
 
-bool Pipeline::submit(transport::RawFrame& message, const Route& route,
-                      const std::function<void(Ticket)>& admitted) {
+bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek,
+                      std::size_t stream, const std::function<void(Ticket)>& admitted) {
   const std::size_t size = message.bytes.size();
-  const std::uint64_t account = route.did.empty() ? 0 : seeded_hash(route.did);
+  const std::uint64_t account = peek.did.empty() ? 0 : seeded_hash(peek.did);
+  // A resync of the repository replaces the message.
+  const bool is_replaceable =
+      peek.type == event::MessageType::Commit || peek.type == event::MessageType::Sync;
   const bool is_dropped =
-      route.is_replaceable && options_.gaps != nullptr && !in_flight_.has_share(account, size);
-  const auto ticket = in_flight_.admit({.stream = route.stream,
-                                        .seq = route.seq,
+      is_replaceable && options_.gaps != nullptr && !in_flight_.has_share(account, size);
+  const auto ticket = in_flight_.admit({.stream = stream,
+                                        .seq = peek.seq,
                                         .bytes = is_dropped ? 0 : size,
                                         .received_at = message.received_at,
                                         .account = is_dropped ? 0 : account});
@@ -94,22 +102,21 @@ bool Pipeline::submit(transport::RawFrame& message, const Route& route,
   intake_.frames += 1;
   intake_.bytes += size;
   if (is_dropped) {
-    drop_over_share(*ticket, route.did);
+    drop_over_share(*ticket, peek.did);
     return true;
   }
-  AdmittedMessage job;
-  // The view goes on to point into the bytes, which keep their place.
-  job.did = route.did;
-  job.bytes = std::move(message.bytes);
-  job.ticket = *ticket;
-  job.seq = route.seq;
-  job.received_at = message.received_at;
-  job.defect = message.defect;
-  if (is_too_large(job.defect)) intake_.too_large += 1;
-  const std::uint64_t path = writer::path_hash(job.did);
+  AdmittedMessage admitted_message;
+  // The views go on to point into the bytes, which keep their place.
+  static_cast<event::FramePeek&>(admitted_message) = peek;
+  admitted_message.bytes = std::move(message.bytes);
+  admitted_message.ticket = *ticket;
+  admitted_message.received_at = message.received_at;
+  admitted_message.defect = message.defect;
+  if (is_too_large(message.defect)) intake_.too_large += 1;
+  const std::uint64_t path = writer::path_hash(peek.did);
   // The worker takes the remainder by 3; other bits choose the decoder, so that a decoder feeds all
   // workers.
-  decoders_[(path >> 16) % decoders_.size()]->push(std::move(job));
+  decoders_[(path >> 16) % decoders_.size()]->push(std::move(admitted_message));
   return true;
 }
 

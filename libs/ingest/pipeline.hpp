@@ -25,25 +25,6 @@
 
 namespace skua::ingest {
 
-/// What an intake reads from a message without decoding it.
-struct Route {
-  std::int64_t seq = 0;  // 0: the message has none
-  std::string_view did;  // a view into the message; empty: it names no account
-  /// The index of its source in the pipeline.
-  std::size_t stream = 0;
-  /// A commit or a sync: a resync of the repository replaces it.
-  bool is_replaceable = false;
-};
-
-/// The route of a frame. A frame that cannot be read names no account.
-inline Route route_of(const std::optional<event::FramePeek>& peek) {
-  if (!peek) return {};
-  Route route{peek->seq, peek->did};
-  route.is_replaceable =
-      peek->type == event::MessageType::Commit || peek->type == event::MessageType::Sync;
-  return route;
-}
-
 struct PipelineOptions {
   /// The names of the sources in tombstones, dead letters and cursors: "relay:host". Several
   /// sources send the same events, and are read one at a time.
@@ -51,7 +32,7 @@ struct PipelineOptions {
   std::size_t decode_threads = 2;
   InFlightList::Limits in_flight;
   /// Null: the messages are frames of a relay.
-  std::function<std::unique_ptr<DecodeThread>(DecoderServices)> make_decoder = nullptr;
+  MakeDecoder make_decoder = nullptr;
   /// See InFlightList::OnFinished.
   InFlightList::OnFinished on_finished = nullptr;
   /// See DecoderServices.
@@ -78,9 +59,11 @@ class Pipeline final : private writer::Producer {
 
   using Ticket = InFlightList::Ticket;
 
-  /// Takes a message. `admitted` is called with its ticket before the message can finish. False:
-  /// there is no room, and nothing happened; repeat after `when_room`.
-  bool submit(transport::RawFrame& message, const Route& route,
+  /// Takes a message. `peek`: what the intake has read from it, with views into the message; empty
+  /// for a message that cannot be read. `stream`: the index of its source. `admitted` is called
+  /// with its ticket before the message can finish. False: there is no room, and nothing happened;
+  /// repeat after `when_room`.
+  bool submit(transport::RawFrame& message, const event::FramePeek& peek, std::size_t stream = 0,
               const std::function<void(Ticket)>& admitted = nullptr);
   /// See InFlightList::restart.
   void restart(std::size_t stream = 0) { in_flight_.restart(stream); }
@@ -130,7 +113,7 @@ class Pipeline final : private writer::Producer {
   const LatencyHistogram& latency() const { return in_flight_.latency(); }
 
  private:
-  std::unique_ptr<DecodeThread> make_decoder();
+  std::unique_ptr<DecodeThread> make_decode_thread();
   void push(event::UnresolvedEvent event);
   void written(std::span<const event::Chunk* const> chunks) override;
   bool is_crowded() const override;

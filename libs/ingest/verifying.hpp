@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "accounts/account_source.hpp"
-#include "ingest/decoder.hpp"
+#include "ingest/decoder_services.hpp"
 #include "ingest/pending_heads.hpp"
 #include "ingest/repository_lookup.hpp"
 #include "verify/commit_verifier.hpp"

@@ -44,21 +44,22 @@ transport::StreamClientOptions FrameIntake::stream() {
 }
 
 bool FrameIntake::try_accept(transport::RawFrame& frame) {
-  std::optional<event::FramePeek> peek;
-  if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
+  // Without a type, number and account if the frame cannot be read.
+  event::FramePeek peek;
+  if (const auto peeked = event::peek_frame(frame.bytes)) peek = *peeked;
   const bool is_whole = !frame.defect;
-  if (is_whole && peek && peek->type == event::MessageType::Error) {
+  if (is_whole && peek.type == event::MessageType::Error) {
     take_error(frame.bytes);
     return true;
   }
-  if (is_whole && peek && peek->type == event::MessageType::Info) take_info(frame.bytes);
-  const std::int64_t seq = peek ? peek->seq : 0;
+  if (is_whole && peek.type == event::MessageType::Info) take_info(frame.bytes);
+  const std::int64_t seq = peek.seq;
   if (seq != 0 && first_frame_) {
     // The next connection sends this frame again, after the frames before it.
     if (!check_first(seq)) return true;
     first_frame_ = false;
   }
-  if (!submit(frame, ingest::route_of(peek))) return false;
+  if (!submit(frame, peek)) return false;
   if (seq != 0) begins_after(seq - 1);
   // A lower number within a connection is the relay's mistake: going back would repeat everything.
   if (seq != 0 && (!position_ || seq > *position_)) position_ = seq;

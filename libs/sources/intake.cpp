@@ -70,12 +70,11 @@ std::optional<std::int64_t> Intake::began_after() const {
   return position < 0 ? std::nullopt : std::optional(position);
 }
 
-bool Intake::submit(transport::RawFrame& message, ingest::Route route,
+bool Intake::submit(transport::RawFrame& message, const event::FramePeek& peek,
                     const std::function<void(ingest::Pipeline::Ticket)>& admitted) {
   ++heard_;
   heard_at_.store(SteadyClock::now(), std::memory_order_relaxed);
-  route.stream = services_.stream;
-  waits_for_room_ = !services_.pipeline.submit(message, route, admitted);
+  waits_for_room_ = !services_.pipeline.submit(message, peek, services_.stream, admitted);
   return !waits_for_room_;
 }
 

@@ -92,7 +92,7 @@ class Intake : public transport::FrameSink {
   void cursor_outdated();
 
   /// Submits a message to the pipeline, as of this source. False: there is no room.
-  bool submit(transport::RawFrame& message, ingest::Route route,
+  bool submit(transport::RawFrame& message, const event::FramePeek& peek,
               const std::function<void(ingest::Pipeline::Ticket)>& admitted = nullptr);
   /// The first call counts.
   void begins_after(std::int64_t position);

@@ -51,7 +51,7 @@ class Source {
   virtual std::size_t decode_threads(std::size_t wanted) const { return wanted; }
 
   virtual std::unique_ptr<Intake> make_intake(IntakeServices services) const = 0;
-  virtual std::unique_ptr<ingest::DecodeThread> make_decoder(
+  virtual std::unique_ptr<ingest::AnyDecoder> make_decoder(
       ingest::DecoderServices services) const = 0;
 
   const transport::Endpoint& endpoint() const { return endpoint_; }

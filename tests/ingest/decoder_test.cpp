@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "accounts/fake_accounts.hpp"
+#include "ingest/decode_thread.hpp"
 #include "support/manual_clock.hpp"
 #include "support/message_bodies.hpp"
 #include "support/shared_data.hpp"
@@ -128,7 +129,7 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
                                                                 .repositories = lookup_.get(),
                                                                 .heads = &heads_,
                                                                 .remembered = remembered});
-    decoder_ = std::make_unique<Decoder>(
+    decoder_ = std::make_unique<DecodeThread>(
         DecoderServices{.out = {.runtime = runtime_,
                                 .intake = intake_,
                                 .in_flight = in_flight_,
@@ -136,7 +137,8 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
                                 .filter = &filter_,
                                 .signals = &signals_,
                                 .gaps = is_verified ? &heads_ : nullptr},
-                        .verification = is_verified ? verification_.get() : nullptr});
+                        .verification = is_verified ? verification_.get() : nullptr},
+        [](DecoderServices services) { return std::make_unique<Decoder>(std::move(services)); });
   }
 
   /// Passes a frame as the pipeline does. Returns its sequence number.
@@ -150,8 +152,7 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
     job.defect = defect;
     job.bytes = std::move(frame);
     if (const auto peek = event::peek_frame(job.bytes)) {
-      job.seq = peek->seq;
-      job.did = peek->did;
+      static_cast<event::FramePeek&>(job) = *peek;
     }
     job.ticket = *in_flight_.admit({.seq = job.seq, .bytes = job.bytes.size()});
     decoder_->push(std::move(job));
@@ -206,7 +207,7 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
   std::int64_t seq_ = 0;
   std::unique_ptr<RepositoryLookup> lookup_;
   std::unique_ptr<Verification> verification_;
-  std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<DecodeThread> decoder_;
 };
 
 // --- without verification

@@ -98,9 +98,7 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
     transport::RawFrame frame;
     frame.bytes = test::message(type, body);
     frame.received_at = clock_.now();
-    std::optional<event::FramePeek> peek;
-    if (const auto peeked = event::peek_frame(frame.bytes)) peek = *peeked;
-    EXPECT_TRUE(pipeline_->submit(frame, route_of(peek))) << "no room";
+    EXPECT_TRUE(pipeline_->submit(frame, event::peek_frame(frame.bytes).value())) << "no room";
     return seq_;
   }
   /// A commit with one record of about `size` bytes.

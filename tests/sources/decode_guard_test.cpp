@@ -30,10 +30,10 @@ namespace {
 
 using event::Operation;
 using ingest::AdmittedMessage;
+using ingest::AnyDecoder;
 using ingest::Decoder;
 using ingest::DecoderServices;
 using ingest::DecodeThread;
-using ingest::DispatchServices;
 using ingest::IntakeCounters;
 using ingest::MessageDecoder;
 using testing::ElementsAre;
@@ -65,31 +65,36 @@ enum class Kind : std::uint8_t { Frames, Tap, Jetstream, Labels };
 class Decoders : public testing::TestWithParam<Kind> {
  protected:
   void begin() {
-    DispatchServices out{.runtime = runtime_,
-                         .intake = intake_,
-                         .in_flight = in_flight_,
-                         .sink = [this](auto event) { take(std::move(event)); }};
+    decoder_ = std::make_unique<DecodeThread>(
+        DecoderServices{.out = {.runtime = runtime_,
+                                .intake = intake_,
+                                .in_flight = in_flight_,
+                                .sink = [this](auto event) { take(std::move(event)); }}},
+        make_decoder);
+  }
+  static std::unique_ptr<AnyDecoder> make_decoder(DecoderServices services) {
     switch (GetParam()) {
       case Kind::Frames:
-        decoder_ = std::make_unique<Decoder>(DecoderServices{.out = std::move(out)});
-        break;
+        return std::make_unique<Decoder>(std::move(services));
       case Kind::Tap:
-        decoder_ = std::make_unique<MessageDecoder>(std::make_unique<TapReader>(), std::move(out));
-        break;
+        return std::make_unique<MessageDecoder>(std::make_unique<TapReader>(),
+                                                std::move(services.out));
       case Kind::Jetstream:
-        decoder_ =
-            std::make_unique<MessageDecoder>(std::make_unique<JetstreamReader>(), std::move(out));
-        break;
+        return std::make_unique<MessageDecoder>(std::make_unique<JetstreamReader>(),
+                                                std::move(services.out));
       case Kind::Labels:
-        decoder_ = std::make_unique<LabelDecoder>(std::move(out), nullptr);
         break;
     }
+    return std::make_unique<LabelDecoder>(std::move(services.out), nullptr);
   }
   /// A good message; returns its bytes.
   Bytes push() {
     AdmittedMessage message;
     message.seq = ++seq_;
     message.bytes = made_message();
+    if (GetParam() == Kind::Frames) {
+      static_cast<event::FramePeek&>(message) = *event::peek_frame(message.bytes);
+    }
     message.ticket = *in_flight_.admit({.seq = seq_, .bytes = message.bytes.size()});
     const Bytes bytes = message.bytes;
     decoder_->push(std::move(message));

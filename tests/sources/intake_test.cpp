@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "event/frame_builder.hpp"
+#include "ingest/decode_thread.hpp"
 #include "ingest/pending_heads.hpp"
 #include "sources/jetstream/jetstream_source.hpp"
 #include "sources/labeler/labeler_source.hpp"
@@ -27,17 +28,19 @@ using transport::errc;
 constexpr const char* kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
 /// A decoder that keeps what it gets.
-class MessageList final : public ingest::DecodeThread {
+class MessageList final : public ingest::AnyDecoder {
  public:
-  explicit MessageList(std::vector<ingest::AdmittedMessage>& messages) : messages_(messages) {}
-  void push(ingest::AdmittedMessage message) override { messages_.push_back(std::move(message)); }
-  void close() override {}
-  void join() override {}
-  std::size_t backlog() const override { return 0; }
+  MessageList(std::vector<ingest::AdmittedMessage>& messages, std::atomic<std::uint64_t>& taken)
+      : messages_(messages), taken_(taken) {}
+  void take(ingest::AdmittedMessage& message) override {
+    messages_.push_back(std::move(message));
+    ++taken_;
+  }
   std::size_t abandoned() const override { return messages_.size(); }
 
  private:
   std::vector<ingest::AdmittedMessage>& messages_;
+  std::atomic<std::uint64_t>& taken_;
 };
 
 class IntakeTest : public testing::Test {
@@ -50,7 +53,7 @@ class IntakeTest : public testing::Test {
                                 .in_flight = limits,
                                 .make_decoder =
                                     [this](ingest::DecoderServices) {
-                                      return std::make_unique<MessageList>(messages_);
+                                      return std::make_unique<MessageList>(messages_, taken_);
                                     },
                                 .gaps = &gaps_},
         pool_);
@@ -70,7 +73,14 @@ class IntakeTest : public testing::Test {
     frame.text = text;
     frame.defect = defect;
     frame.received_at = clock_.now();
-    return intake_->try_accept(frame);
+    const bool is_accepted = intake_->try_accept(frame);
+    // Until the decoder has it.
+    const auto& counters = pipeline_->intake();
+    while (taken_ + counters.dropped.at(verify::index_of(verify::errc::over_share)) <
+           counters.frames) {
+      std::this_thread::yield();
+    }
+    return is_accepted;
   }
   bool accept(const std::string& text, bool is_text, ErrorCode defect = {}) {
     return accept(Bytes(text.begin(), text.end()), is_text, defect);
@@ -81,7 +91,9 @@ class IntakeTest : public testing::Test {
 
   test::ManualClock clock_;
   ingest::PendingHeads gaps_;
+  // Of the decoder's thread, until it has counted a message.
   std::vector<ingest::AdmittedMessage> messages_;
+  std::atomic<std::uint64_t> taken_{0};
   // It is never started.
   store::Runtime runtime_{"", clock_};
   writer::WorkerPool pool_{runtime_};

@@ -24,7 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using ingest::AdmittedMessage;
-using ingest::DispatchServices;
+using ingest::DecoderServices;
+using ingest::DecodeThread;
 using ingest::IntakeCounters;
 using ingest::MessageDecoder;
 using testing::ElementsAre;
@@ -38,17 +39,20 @@ constexpr const char* kCid = "bafyreid42et2grtcpbhhlz4g2pdhoclnvblfkjr6bw5ztqa3q
 class MessageDecoderTest : public testing::Test {
  protected:
   void begin(std::unique_ptr<ingest::MessageReader> reader) {
-    decoder_ = std::make_unique<MessageDecoder>(
-        std::move(reader), DispatchServices{.runtime = runtime_,
-                                            .intake = intake_,
-                                            .in_flight = in_flight_,
-                                            .sink =
-                                                [this](event::UnresolvedEvent event) {
-                                                  const std::scoped_lock lock(mutex_);
-                                                  events_.push_back(std::move(event));
-                                                },
-                                            .filter = filter_,
-                                            .gaps = gaps_});
+    decoder_ = std::make_unique<DecodeThread>(
+        DecoderServices{.out = {.runtime = runtime_,
+                                .intake = intake_,
+                                .in_flight = in_flight_,
+                                .sink =
+                                    [this](event::UnresolvedEvent event) {
+                                      const std::scoped_lock lock(mutex_);
+                                      events_.push_back(std::move(event));
+                                    },
+                                .filter = filter_,
+                                .gaps = gaps_}},
+        [&](DecoderServices services) {
+          return std::make_unique<MessageDecoder>(std::move(reader), std::move(services.out));
+        });
   }
   void push(const std::string& text, std::int64_t seq, std::string did = {},
             ErrorCode defect = {}) {
@@ -86,7 +90,7 @@ class MessageDecoderTest : public testing::Test {
       [this](auto tickets) { finished_.insert(finished_.end(), tickets.begin(), tickets.end()); }};
   std::mutex mutex_;
   std::vector<event::UnresolvedEvent> events_;
-  std::unique_ptr<MessageDecoder> decoder_;
+  std::unique_ptr<DecodeThread> decoder_;
 };
 
 TEST_F(MessageDecoderTest, a_change_gets_its_place_for_tombstones_and_its_lane) {

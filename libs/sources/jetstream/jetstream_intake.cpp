@@ -147,7 +147,7 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
     is_plain_ = true;
   }
   if (!frame.defect) is_readable_ = true;
-  ingest::Route route;
+  event::FramePeek head;
   if (const auto peek = event::peek_jetstream(as_text(frame.bytes))) {
     if (!frame.defect && peek->kind == event::JetstreamKind::Error) {
       take_error(as_text(frame.bytes));
@@ -155,12 +155,13 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
       return true;
     }
     if (!frame.defect && peek->kind == event::JetstreamKind::Info) take_info(as_text(frame.bytes));
-    route = {peek->cursor, peek->did};
-    route.is_replaceable =
-        peek->kind == event::JetstreamKind::Commit || peek->kind == event::JetstreamKind::Sync;
+    head.seq = peek->cursor;
+    head.did = peek->did;
+    if (peek->kind == event::JetstreamKind::Commit) head.type = event::MessageType::Commit;
+    if (peek->kind == event::JetstreamKind::Sync) head.type = event::MessageType::Sync;
   }
-  const std::int64_t cursor = route.seq;
-  if (!submit(frame, route)) return false;
+  const std::int64_t cursor = head.seq;
+  if (!submit(frame, head)) return false;
   is_plain_ = false;
   if (cursor != 0) begins_after(cursor - 1);
   if (cursor != 0 && (!position_ || cursor > *position_)) position_ = cursor;

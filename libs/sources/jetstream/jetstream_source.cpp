@@ -15,7 +15,7 @@ std::unique_ptr<Intake> JetstreamSource::make_intake(IntakeServices services) co
   return std::make_unique<JetstreamIntake>(std::move(services), endpoint(), version(), dictionary_);
 }
 
-std::unique_ptr<ingest::DecodeThread> JetstreamSource::make_decoder(
+std::unique_ptr<ingest::AnyDecoder> JetstreamSource::make_decoder(
     ingest::DecoderServices services) const {
   return std::make_unique<ingest::MessageDecoder>(std::make_unique<JetstreamReader>(),
                                                   std::move(services.out));

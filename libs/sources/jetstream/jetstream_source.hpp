@@ -22,8 +22,7 @@ class JetstreamSource final : public Source {
   std::string_view kind() const override { return "jetstream"; }
   Proof proof() const override { return Proof::None; }
   std::unique_ptr<Intake> make_intake(IntakeServices services) const override;
-  std::unique_ptr<ingest::DecodeThread> make_decoder(
-      ingest::DecoderServices services) const override;
+  std::unique_ptr<ingest::AnyDecoder> make_decoder(ingest::DecoderServices services) const override;
 
   /// As its path says.
   Version version() const;

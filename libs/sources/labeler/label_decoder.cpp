@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -11,7 +10,6 @@
 
 #include "base/log.hpp"
 #include "identity/errc.hpp"
-#include "ingest/decode_guard.hpp"
 
 namespace skua::sources {
 namespace {
@@ -68,39 +66,22 @@ LabelDecoder::LabelDecoder(ingest::DispatchServices services, accounts::AccountS
       accounts_(accounts),
       limits_(std::move(limits)),
       pace_(limits_ ? std::optional<LabelPace>(limits_->per_second) : std::nullopt),
-      // The limits of the in-flight list bound the queue.
-      queue_(std::numeric_limits<std::size_t>::max()),
-      keys_(kLabelers),
-      thread_([this] { ingest::guard_thread(services_, [this] { run(); }); }) {}
-
-LabelDecoder::~LabelDecoder() {
-  close();
-  join();
-}
-
-void LabelDecoder::push(ingest::AdmittedMessage message) {
-  queue_.push(std::move(message));
-}
+      keys_(kLabelers) {}
 
 void LabelDecoder::close() {
-  queue_.close();
   const std::scoped_lock lock(answers_->mutex);
   answers_->closed = true;
   answers_->changed.notify_all();
 }
 
-void LabelDecoder::join() {
-  if (thread_.joinable()) thread_.join();
-}
-
-void LabelDecoder::run() {
-  while (auto message = queue_.pop()) {
-    labels_ = 0;
-    const std::size_t bytes = message->bytes.size();
-    if (!ingest::guard_message(services_, *message, true, [&] { return take(*message); }))
-      ++abandoned_;
-    if (pace_) keep_pace(cost_of(labels_, bytes));
-  }
+bool LabelDecoder::tick() {
+  const auto taken = std::exchange(taken_, std::nullopt);
+  if (!pace_ || !taken) return false;
+  const auto until =
+      pace_->took(cost_of(taken->labels, taken->bytes), std::chrono::steady_clock::now());
+  std::unique_lock lock(answers_->mutex);
+  answers_->changed.wait_until(lock, until, [&] { return answers_->closed; });
+  return false;
 }
 
 template <class Answer, class Ask>
@@ -122,7 +103,8 @@ std::optional<Result<Answer>> LabelDecoder::answer_to(Ask&& ask) {
   return answer;
 }
 
-bool LabelDecoder::take(ingest::AdmittedMessage& message) {
+void LabelDecoder::take(ingest::AdmittedMessage& message) {
+  taken_ = {.labels = 0, .bytes = message.bytes.size()};
   ErrorCode failed = message.defect;
   if (!failed) {
     if (const auto decoded = decoder_.decode(message.bytes, frame_); !decoded) {
@@ -133,7 +115,7 @@ bool LabelDecoder::take(ingest::AdmittedMessage& message) {
     if (limits_) {
       services_.intake.drop(verify::errc::label_malformed);
       services_.in_flight.decoded(message.ticket, 0, Timestamp{});
-      return true;
+      return;
     }
     if (message.defect) {
       ingest::reject_defect(services_, message);
@@ -141,12 +123,13 @@ bool LabelDecoder::take(ingest::AdmittedMessage& message) {
       ingest::reject_message(services_, message.ticket, message.did, message.seq, failed.message(),
                              std::move(message.bytes));
     }
-    return true;
+    return;
   }
   using Type = event::DecodedLabelFrame::Type;
   switch (frame_.type) {
     case Type::Labels:
-      return take_labels(message);
+      if (!take_labels(message)) ++abandoned_;
+      return;
     case Type::Info:
       services_.intake.infos += 1;
       if (!limits_) logger("intake")->info("#info {}: {}", frame_.name, frame_.message);
@@ -159,11 +142,10 @@ bool LabelDecoder::take(ingest::AdmittedMessage& message) {
       break;
   }
   services_.in_flight.decoded(message.ticket, 0, Timestamp{});
-  return true;
 }
 
 bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
-  labels_ = frame_.labels.size();
+  taken_->labels = frame_.labels.size();
   // It may wait for a key.
   if (!frame_.labels.empty()) {
     services_.in_flight.made_at(message.ticket, frame_.labels.front().label.cts);
@@ -209,12 +191,6 @@ bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
   // The filter applies to records, not to labels.
   ingest::dispatch(services_, nullptr, message.ticket, events, newest);
   return true;
-}
-
-void LabelDecoder::keep_pace(std::size_t cost) {
-  const auto until = pace_->took(cost, std::chrono::steady_clock::now());
-  std::unique_lock lock(answers_->mutex);
-  answers_->changed.wait_until(lock, until, [&] { return answers_->closed; });
 }
 
 bool LabelDecoder::judge(const event::LabelEntry& entry, std::optional<Refusal>& refusal) {

@@ -8,12 +8,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "accounts/account_source.hpp"
 #include "atproto/signing.hpp"
-#include "base/bounded_queue.hpp"
 #include "base/generational_map.hpp"
 #include "base/seeded_hash.hpp"
 #include "base/time.hpp"
@@ -27,20 +25,20 @@ namespace skua::sources {
 
 /// Decodes a labeler's frames, and verifies that each label is signed by the labeler in whose name
 /// it speaks. A stream is one labeler's, as a rule: while its key is asked for, all of it waits.
-class LabelDecoder final : public ingest::DecodeThread {
+class LabelDecoder final : public ingest::AnyDecoder {
  public:
   /// `accounts`, which outlives it, waits for servers that fail; null: nothing
   /// is verified. `limits`: those of a discovered labeler. What it sends and cannot be stored is
   /// counted by reason and makes no dead letters; nothing: the labeler is trusted, and it does.
   LabelDecoder(ingest::DispatchServices services, accounts::AccountSource* accounts,
                std::optional<LabelLimits> limits = std::nullopt);
-  ~LabelDecoder() override;
 
-  void push(ingest::AdmittedMessage message) override;
+  void take(ingest::AdmittedMessage& message) override;
+  /// Waits until the labeler's rate permits the next message.
+  bool tick() override;
   void close() override;
-  void join() override;
-  /// One key holds all of them up.
-  std::size_t backlog() const override { return 0; }
+  /// One key holds all messages up.
+  bool waits_in_place() const override { return true; }
   std::size_t abandoned() const override { return abandoned_; }
 
  private:
@@ -59,12 +57,8 @@ class LabelDecoder final : public ingest::DecodeThread {
   template <class Answer, class Ask>
   std::optional<Result<Answer>> answer_to(Ask&& ask);
 
-  void run();
   /// False: it waits for an answer that does not come any more.
-  bool take(ingest::AdmittedMessage& message);
   bool take_labels(const ingest::AdmittedMessage& message);
-  /// Waits until the labeler's rate permits the next message. `cost`: of the last one.
-  void keep_pace(std::size_t cost);
   /// Why a label cannot be stored; nothing: it can.
   struct Refusal {
     verify::errc reason{};
@@ -90,9 +84,12 @@ class LabelDecoder final : public ingest::DecodeThread {
   /// Nothing: the labeler is trusted.
   const std::optional<LabelLimits> limits_;
   std::optional<LabelPace> pace_;
-  /// Of the current message.
-  std::size_t labels_ = 0;
-  BoundedQueue<ingest::AdmittedMessage> queue_;
+  /// The labels and bytes of the message that was taken last; nothing: `tick` has counted it.
+  struct Taken {
+    std::size_t labels = 0;
+    std::size_t bytes = 0;
+  };
+  std::optional<Taken> taken_;
   const std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
   event::LabelFrameDecoder decoder_;
   event::DecodedLabelFrame frame_;
@@ -100,7 +97,6 @@ class LabelDecoder final : public ingest::DecodeThread {
   /// The key that was parsed last: parsing costs a sixth of a check.
   std::optional<std::pair<atproto::Multikey, atproto::VerifyingKey>> parsed_;
   std::size_t abandoned_ = 0;
-  std::thread thread_;
 };
 
 }  // namespace skua::sources

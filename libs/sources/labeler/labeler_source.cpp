@@ -14,7 +14,7 @@ bool is_labels_message(ByteView message) {
   return decoder.decode(message, frame) && frame.type == event::DecodedLabelFrame::Type::Labels;
 }
 
-std::unique_ptr<ingest::DecodeThread> make_label_decoder(ingest::DecoderServices services) {
+std::unique_ptr<ingest::AnyDecoder> make_label_decoder(ingest::DecoderServices services) {
   const ingest::Verification* verification = services.verification;
   return std::make_unique<LabelDecoder>(
       std::move(services.out), verification != nullptr ? &verification->accounts : nullptr);
@@ -25,7 +25,7 @@ std::unique_ptr<Intake> LabelerSource::make_intake(IntakeServices services) cons
                                        FrameIntake::Sender::Labeler);
 }
 
-std::unique_ptr<ingest::DecodeThread> LabelerSource::make_decoder(
+std::unique_ptr<ingest::AnyDecoder> LabelerSource::make_decoder(
     ingest::DecoderServices services) const {
   return make_label_decoder(std::move(services));
 }

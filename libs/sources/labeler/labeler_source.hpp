@@ -10,7 +10,7 @@ inline constexpr std::string_view kSubscribeLabelsPath = "/xrpc/com.atproto.labe
 /// Whether a message has labels. A capture of a labeler begins with one.
 bool is_labels_message(ByteView message);
 /// A decoder of a labeler's messages.
-std::unique_ptr<ingest::DecodeThread> make_label_decoder(ingest::DecoderServices services);
+std::unique_ptr<ingest::AnyDecoder> make_label_decoder(ingest::DecoderServices services);
 
 /// A labeler: com.atproto.label.subscribeLabels.
 class LabelerSource final : public Source {
@@ -24,8 +24,7 @@ class LabelerSource final : public Source {
   /// All messages wait for the same key.
   std::size_t decode_threads(std::size_t /*wanted*/) const override { return 1; }
   std::unique_ptr<Intake> make_intake(IntakeServices services) const override;
-  std::unique_ptr<ingest::DecodeThread> make_decoder(
-      ingest::DecoderServices services) const override;
+  std::unique_ptr<ingest::AnyDecoder> make_decoder(ingest::DecoderServices services) const override;
 };
 
 }  // namespace skua::sources

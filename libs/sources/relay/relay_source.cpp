@@ -11,7 +11,7 @@ std::unique_ptr<Intake> RelaySource::make_intake(IntakeServices services) const 
   return std::make_unique<FrameIntake>(std::move(services), endpoint(), FrameIntake::Sender::Relay);
 }
 
-std::unique_ptr<ingest::DecodeThread> RelaySource::make_decoder(
+std::unique_ptr<ingest::AnyDecoder> RelaySource::make_decoder(
     ingest::DecoderServices services) const {
   return std::make_unique<ingest::Decoder>(std::move(services));
 }

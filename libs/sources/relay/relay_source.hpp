@@ -13,8 +13,7 @@ class RelaySource final : public Source {
   Proof proof() const override { return Proof::Commits; }
   bool has_standbys() const override { return true; }
   std::unique_ptr<Intake> make_intake(IntakeServices services) const override;
-  std::unique_ptr<ingest::DecodeThread> make_decoder(
-      ingest::DecoderServices services) const override;
+  std::unique_ptr<ingest::AnyDecoder> make_decoder(ingest::DecoderServices services) const override;
 };
 
 }  // namespace skua::sources

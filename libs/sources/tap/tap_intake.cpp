@@ -51,8 +51,10 @@ bool TapIntake::try_accept(transport::RawFrame& frame) {
   const std::int64_t now = frame.received_at.time_since_epoch().count();
   const std::int64_t arrival = std::max(arrival_ + 1, now);
   // Without an id it cannot be acknowledged; it is stored all the same, as a dead letter.
-  const ingest::Route route{arrival, peek ? peek->did : std::string_view()};
-  if (!submit(frame, route, [&](ingest::Pipeline::Ticket ticket) {
+  event::FramePeek head;
+  head.seq = arrival;
+  if (peek) head.did = peek->did;
+  if (!submit(frame, head, [&](ingest::Pipeline::Ticket ticket) {
         if (peek) ledger_.expect(ticket, peek->id);
       })) {
     return false;

@@ -10,7 +10,7 @@ std::unique_ptr<Intake> TapSource::make_intake(IntakeServices services) const {
   return std::make_unique<TapIntake>(std::move(services), endpoint(), password_);
 }
 
-std::unique_ptr<ingest::DecodeThread> TapSource::make_decoder(
+std::unique_ptr<ingest::AnyDecoder> TapSource::make_decoder(
     ingest::DecoderServices services) const {
   return std::make_unique<ingest::MessageDecoder>(std::make_unique<TapReader>(),
                                                   std::move(services.out));

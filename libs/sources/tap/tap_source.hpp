@@ -20,8 +20,7 @@ class TapSource final : public Source {
   bool has_cursor() const override { return false; }
   bool is_acknowledged() const override { return true; }
   std::unique_ptr<Intake> make_intake(IntakeServices services) const override;
-  std::unique_ptr<ingest::DecodeThread> make_decoder(
-      ingest::DecoderServices services) const override;
+  std::unique_ptr<ingest::AnyDecoder> make_decoder(ingest::DecoderServices services) const override;
 
  private:
   const std::string password_;

@@ -26,7 +26,8 @@ namespace skua::sources::label_decoder_test {
 namespace {
 
 using ingest::AdmittedMessage;
-using ingest::DispatchServices;
+using ingest::DecoderServices;
+using ingest::DecodeThread;
 using ingest::IntakeCounters;
 using nlohmann::json;
 using test::labels_frame;
@@ -59,16 +60,19 @@ class LabelDecoderTest : public testing::Test {
   }
   void begin(accounts::AccountSource& accounts) { begin_with(&accounts, std::nullopt); }
   void begin_with(accounts::AccountSource* accounts, std::optional<LabelLimits> limits) {
-    decoder_ =
-        std::make_unique<LabelDecoder>(DispatchServices{.runtime = runtime_,
-                                                        .intake = intake_,
-                                                        .in_flight = in_flight_,
-                                                        .sink =
-                                                            [this](event::UnresolvedEvent event) {
-                                                              const std::scoped_lock lock(mutex_);
-                                                              events_.push_back(std::move(event));
-                                                            }},
-                                       accounts, std::move(limits));
+    decoder_ = std::make_unique<DecodeThread>(
+        DecoderServices{.out = {.runtime = runtime_,
+                                .intake = intake_,
+                                .in_flight = in_flight_,
+                                .sink =
+                                    [this](event::UnresolvedEvent event) {
+                                      const std::scoped_lock lock(mutex_);
+                                      events_.push_back(std::move(event));
+                                    }}},
+        [&](DecoderServices services) {
+          return std::make_unique<LabelDecoder>(std::move(services.out), accounts,
+                                                std::move(limits));
+        });
   }
   void push(Bytes frame, std::int64_t seq, ErrorCode defect = {}) {
     AdmittedMessage message;
@@ -107,7 +111,7 @@ class LabelDecoderTest : public testing::Test {
   test::FakeAccounts accounts_;
   std::mutex mutex_;
   std::vector<event::UnresolvedEvent> events_;
-  std::unique_ptr<LabelDecoder> decoder_;
+  std::unique_ptr<DecodeThread> decoder_;
 };
 
 TEST_F(LabelDecoderTest, a_message_that_is_too_large_is_a_dead_letter) {

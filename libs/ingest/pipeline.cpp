@@ -16,8 +16,8 @@ namespace {
 /// How long a stop waits for answers about accounts, once all frames have been looked at.
 constexpr std::chrono::seconds kAnswerPatience{2};
 /// See writer::Producer::is_crowded.
-constexpr std::size_t kCrowd = 4'000;
-/// How often it looks whether they have.
+constexpr std::size_t kBacklogLimit = 4'000;
+/// How often a stop checks whether the answers have come.
 constexpr std::chrono::milliseconds kBacklogTick{10};
 
 bool is_too_large(ErrorCode defect) {
@@ -44,7 +44,12 @@ std::unique_ptr<DecodeThread> Pipeline::make_decode_thread() {
       .out = {.runtime = runtime_,
               .intake = intake_,
               .in_flight = in_flight_,
-              .sink = [this](auto event) { push(std::move(event)); },
+              .sink =
+                  [this](event::UnresolvedEvent event) {
+                    const bool has_streams = origins_.size() > 1;
+                    event.origin = origins_[has_streams ? in_flight_.stream_of(event.ticket) : 0];
+                    pool_.push(std::move(event));
+                  },
               .filter = options_.filter,
               .signals = options_.signals,
               .gaps = options_.gaps},
@@ -65,11 +70,6 @@ Pipeline::~Pipeline() {
   if (is_in_pool_) pool_.end(false);
 }
 
-void Pipeline::push(event::UnresolvedEvent event) {
-  event.origin = origins_[origins_.size() > 1 ? in_flight_.stream_of(event.ticket) : 0];
-  pool_.push(std::move(event));
-}
-
 void Pipeline::written(std::span<const event::Chunk* const> chunks) {
   std::vector<Ticket> tickets;
   tickets.reserve(chunks.size());
@@ -80,7 +80,7 @@ void Pipeline::written(std::span<const event::Chunk* const> chunks) {
 }
 
 bool Pipeline::is_crowded() const {
-  return in_flight_.unfinished() >= kCrowd;
+  return in_flight_.unfinished() >= kBacklogLimit;
 }
 
 bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek,

@@ -114,7 +114,6 @@ class Pipeline final : private writer::Producer {
 
  private:
   std::unique_ptr<DecodeThread> make_decode_thread();
-  void push(event::UnresolvedEvent event);
   void written(std::span<const event::Chunk* const> chunks) override;
   bool is_crowded() const override;
   writer::Counters& counters() override { return pool_.stream_counters(); }

@@ -331,7 +331,7 @@ TEST_F(LeasesTest, the_policy_block_lane_stops_one_lane) {
     for (const auto& change : taken->changes) processed.insert(change.second);
     ack(*taken);
   }
-  EXPECT_EQ(processed, (std::set<std::int32_t>{2, 4}));
+  EXPECT_EQ(processed, (std::set<AccountNumber>{2, 4}));
   EXPECT_EQ(value("SELECT string_agg(lane || ' ' || is_blocked, ', ' ORDER BY lane) FROM "
                   "skua.consumer_lanes"),
             "0 false, 1 true");
@@ -582,7 +582,7 @@ TEST_P(LeaseModelTest, each_change_of_an_account_is_processed_in_order_and_at_le
   };
   for (int i = 0; i < 200; ++i) {
     if (chance(50)) {
-      const auto account = static_cast<std::int32_t>(1 + random() % 6);
+      const auto account = static_cast<AccountNumber>(1 + random() % 6);
       written[account].push_back(like(account, ++posts[account]));
     }
     if (chance(50)) step();

@@ -50,11 +50,7 @@ UPDATE skua.backfill_hosts
 SET lease_owner = NULL, next_attempt = $1::timestamptz
 WHERE state = 'listing'
   AND lease_owner IS NOT NULL
-  AND NOT EXISTS (
-    SELECT 1
-    FROM pg_stat_activity AS s
-    WHERE s.datname = current_database() AND s.application_name = lease_owner
-  );
+  AND {{owner_has_ended}};
 
 -- name: backfill_hosts_next
 SELECT min(next_attempt)

@@ -118,10 +118,7 @@ WITH lost AS MATERIALIZED (
   FROM (
     SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 AS times
     FROM skua.backfill_jobs
-    WHERE state = 'running' AND NOT EXISTS (
-      SELECT 1 FROM pg_stat_activity AS s
-      WHERE s.datname = current_database() AND s.application_name = lease_owner
-    )
+    WHERE state = 'running' AND {{owner_has_ended}}
     ORDER BY did
     FOR UPDATE SKIP LOCKED
   ) AS held

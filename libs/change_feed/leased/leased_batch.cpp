@@ -59,7 +59,7 @@ Found read_changes(store::Session& session, const feed::Lease& lease, const Chan
 
 }  // namespace
 
-LeasedChanges lease_changes(store::Session& session, const feed::LeaseRequest& request,
+LeasedChanges lease_changes(store::Session& session, const feed::LaneRequest& request,
                             const ChangeFilter& filter, std::size_t max_bytes) {
   const auto lease = feed::take_lease(session, request);
   if (!lease) return {};

@@ -32,7 +32,7 @@ struct LeasedChanges {
 /// Leases the next changes of a leased consumer that pass its filter. Changes that do not pass are
 /// acknowledged. A batch has about `max_bytes` of records, or one record that is larger. One call
 /// looks at a limited number of changes. Throws store::SqlError.
-LeasedChanges lease_changes(store::Session& session, const feed::LeaseRequest& request,
+LeasedChanges lease_changes(store::Session& session, const feed::LaneRequest& request,
                             const ChangeFilter& filter,
                             std::size_t max_bytes = std::size_t{1024} * 1024);
 

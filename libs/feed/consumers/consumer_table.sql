@@ -54,8 +54,7 @@ continued AS (
   FROM halted AS h WHERE c.id = h.id AND c.state = 'stopped'
 )
 UPDATE skua.consumer_lanes AS l
-SET batch = NULL, is_blocked = false, epoch = l.epoch + 1, owner = NULL, lease_until = NULL, leased_end = NULL,
-  leased_count = NULL, leased_key = NULL, {{lane_succeeded}}
+SET batch = NULL, is_blocked = false, epoch = l.epoch + 1, {{lane_not_leased}}, {{lane_succeeded}}
 FROM halted AS h
 WHERE h.id = l.consumer_id
 RETURNING 1;

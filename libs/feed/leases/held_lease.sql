@@ -1,3 +1,7 @@
+-- fragment: lane_not_leased
+-- The columns of a lane that say who leases it, and what.
+owner = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL
+
 -- name: leases_lock
 SELECT c.name, c.policy, l.pos, l.leased_end, l.leased_count, l.attempts, l.leased_key
 FROM skua.consumer_lanes AS l
@@ -7,7 +11,7 @@ FOR UPDATE OF l;
 
 -- name: leases_release
 UPDATE skua.consumer_lanes
-SET owner = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL
+SET {{lane_not_leased}}
 WHERE consumer_id = $1::int4 AND lane = $2::int4;
 
 -- name: leases_move

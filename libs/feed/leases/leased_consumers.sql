@@ -25,8 +25,7 @@ UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4;
 
 -- name: leased_move_lanes
 UPDATE skua.consumer_lanes
-SET pos = $2, start = $2, epoch = epoch + 1, batch = NULL, is_blocked = false, owner = NULL, lease_until = NULL,
-  leased_end = NULL, leased_count = NULL, leased_key = NULL, {{lane_succeeded}}
+SET pos = $2, start = $2, epoch = epoch + 1, batch = NULL, is_blocked = false, {{lane_not_leased}}, {{lane_succeeded}}
 WHERE consumer_id = $1;
 
 -- fragment: leased_consumers

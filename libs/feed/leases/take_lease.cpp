@@ -30,7 +30,7 @@ struct LeasableLane {
 
 }  // namespace
 
-std::optional<Lease> take_lease(store::Session& session, const LeaseRequest& request) {
+std::optional<Lease> take_lease(store::Session& session, const LaneRequest& request) {
   store::Transaction transaction(session);
   open_waiting_changes(session, request.consumer_id);
   const auto due = store::rows_of<LeasableLane>(

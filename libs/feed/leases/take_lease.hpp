@@ -10,7 +10,7 @@
 
 namespace skua::feed {
 
-struct LeaseRequest {
+struct LaneRequest {
   std::int32_t consumer_id = 0;
   std::string owner;
   std::chrono::milliseconds duration{30'000};
@@ -24,7 +24,7 @@ struct LeaseRequest {
 /// not leased. Waiting changes of an account and the changes of the lane take turns. Time is the
 /// server's. Any number of sessions of any processes may call it; they never get the same lane.
 /// Nothing: there is no such lane now. A transaction of its own. Throws store::SqlError.
-std::optional<Lease> take_lease(store::Session& session, const LeaseRequest& request);
+std::optional<Lease> take_lease(store::Session& session, const LaneRequest& request);
 
 /// Records which changes the holder of a lease gets: `count` of the changes from `first` to before
 /// `end`. Changes of the lease before `first` are not for the consumer: the lane passes them.

@@ -16,14 +16,12 @@
 
 #include "arguments.hpp"
 #include "atproto/sha256.hpp"
-#include "base/latency_histogram.hpp"
+#include "base/metric.hpp"
 #include "event/frame_decoder.hpp"
-#include "event/json_record.hpp"
+#include "event/json_event.hpp"
 #include "median.hpp"
-#include "repo/car_reader.hpp"
-#include "repo/car_writer.hpp"
-#include "repo/dag_cbor_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/car.hpp"
+#include "repo/dag_cbor.hpp"
 #include "report.hpp"
 
 namespace {

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "arguments.hpp"
-#include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
 #include "event/frame_decoder.hpp"
 #include "median.hpp"

@@ -18,13 +18,13 @@
 
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
+#include "ids/resolver.hpp"
+#include "postgres/session.hpp"
 #include "report.hpp"
-#include "resolve/resolver.hpp"
-#include "store/session.hpp"
 #include "transport/capture.hpp"
-#include "writer/live_policy.hpp"
-#include "writer/live_writer.hpp"
 #include "writer/router.hpp"
+#include "writer/row_writer.hpp"
+#include "writer/write_policy.hpp"
 
 namespace {
 
@@ -107,8 +107,8 @@ class Dispenser {
 int run(const std::string& capture, const std::string& database_url, std::size_t connections) {
   Work work = read_work(capture);
   Dispenser dispenser(work.queues);
-  resolve::SharedIds ids;
-  const writer::LiveWriter writer(writer::SourceNames("bench:write"));
+  ids::SharedIds ids;
+  const writer::RowWriter writer(writer::SourceNames("bench:write"));
   std::atomic<std::size_t> rows{0};
   std::atomic<std::size_t> transactions{0};
 
@@ -118,11 +118,11 @@ int run(const std::string& capture, const std::string& database_url, std::size_t
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < connections; ++i) {
       threads.emplace_back([&] {
-        store::Session session(database_url, "write_bench");
+        postgres::Session session(database_url, "write_bench");
         std::size_t queue = 0;
         Batch batch;
         while (dispenser.take(queue, batch)) {
-          resolve::Resolver(session, ids, system_clock()).resolve(batch);
+          ids::Resolver(session, ids, system_clock()).resolve(batch);
           std::vector<const event::ResolvedEvent*> events;
           for (const event::ResolvedEvent& event : batch) events.push_back(&event);
           rows += writer.write(session, events, system_clock().now()).rows;

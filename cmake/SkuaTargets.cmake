@@ -1,4 +1,4 @@
-# One CMake target a folder. Sources are globbed, so that adding a collection is adding its files.
+# One CMake target for each library. Sources are globbed, so that a new collection is a matter of its files.
 
 add_library(skua_options INTERFACE)
 target_compile_options(skua_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
@@ -16,7 +16,7 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(skua_options INTERFACE -Wno-subobject-linkage)
   # Clang names this function otherwise than the library that GCC compiled.
   target_compile_options(skua_options INTERFACE
-                         "SHELL:-include ${CMAKE_SOURCE_DIR}/libs/base/extern_templates.hpp")
+                         "SHELL:-include ${CMAKE_SOURCE_DIR}/libs/foundation/base/extern_templates.hpp")
 endif()
 if(SKUA_WERROR)
   target_compile_options(skua_options INTERFACE -Werror)
@@ -37,14 +37,16 @@ endif()
 add_library(skua_test_options INTERFACE)
 target_compile_options(skua_test_options INTERFACE ${SKUA_TEST_FLAGS})
 
-# skua_sql(target): embeds the files of statements of this folder into the library, as headers with their names and `.hpp`.
-function(skua_sql target)
-  file(GLOB_RECURSE candidates CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/libs ${CMAKE_CURRENT_SOURCE_DIR}/*.sql)
+# skua_sql(library folder): embeds the files of statements of the folder into the library, as headers with their names and
+# `.hpp`.
+function(skua_sql library folder)
+  set(wing ${CMAKE_SOURCE_DIR}/libs/${SKUA_WING_${library}})
+  file(GLOB_RECURSE candidates CONFIGURE_DEPENDS RELATIVE ${wing} ${folder}/*.sql)
   set(files "")
   foreach(file IN LISTS candidates)
     # The files of projections have fragments, too.
-    file(STRINGS ${CMAKE_SOURCE_DIR}/libs/${file} names REGEX "^-- (name|fragment): " LIMIT_COUNT 1)
-    file(STRINGS ${CMAKE_SOURCE_DIR}/libs/${file} folds REGEX "^-- fold" LIMIT_COUNT 1)
+    file(STRINGS ${wing}/${file} names REGEX "^-- (name|fragment): " LIMIT_COUNT 1)
+    file(STRINGS ${wing}/${file} folds REGEX "^-- fold" LIMIT_COUNT 1)
     if(names AND NOT folds)
       list(APPEND files ${file})
     endif()
@@ -54,45 +56,43 @@ function(skua_sql target)
   endif()
   set(output ${CMAKE_BINARY_DIR}/sql)
   set(sources ${files})
-  list(TRANSFORM sources PREPEND ${CMAKE_SOURCE_DIR}/libs/)
+  list(TRANSFORM sources PREPEND ${wing}/)
   set(headers ${files})
   list(TRANSFORM headers PREPEND ${output}/)
   list(TRANSFORM headers APPEND .hpp)
   add_custom_command(
     OUTPUT ${headers}
-    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}/libs -DOUTPUT=${output} "-DFILES=${files}"
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${wing} -DOUTPUT=${output} "-DFILES=${files}"
             -P ${CMAKE_SOURCE_DIR}/cmake/embed_sql.cmake
     DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/cmake/embed_sql.cmake
-    COMMENT "Embedding the SQL of ${target}"
+    COMMENT "Embedding the SQL of ${library}"
     VERBATIM)
-  target_sources(${target} PRIVATE ${headers})
+  target_sources(skua_${library} PRIVATE ${headers})
   # scripts/tidy makes the headers without a build.
   if(NOT TARGET sql_headers)
     add_custom_target(sql_headers)
   endif()
-  add_custom_target(${target}_sql DEPENDS ${headers})
-  add_dependencies(${target} ${target}_sql)
-  add_dependencies(sql_headers ${target}_sql)
-  target_include_directories(${target} PRIVATE ${output})
+  add_custom_target(skua_${library}_sql DEPENDS ${headers})
+  add_dependencies(skua_${library} skua_${library}_sql)
+  add_dependencies(sql_headers skua_${library}_sql)
+  target_include_directories(skua_${library} PRIVATE ${output})
   # The test of all statements includes all headers.
   set_property(GLOBAL APPEND PROPERTY SKUA_SQL_FILES ${files})
-  set_property(GLOBAL APPEND PROPERTY SKUA_SQL_TARGETS ${target})
+  set_property(GLOBAL APPEND PROPERTY SKUA_SQL_SOURCES ${sources})
+  set_property(GLOBAL APPEND PROPERTY SKUA_SQL_TARGETS skua_${library})
 endfunction()
 
-# skua_library(name PUBLIC deps... PRIVATE deps...): libs/<name> as skua::<name>
+# skua_library(name): the folder of a library as skua::<name>, with the dependencies of its row in libs/README.md. Its
+# wing is its include root.
 function(skua_library name)
-  cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  if(sources)
-    add_library(skua_${name} STATIC ${sources})
-    target_include_directories(skua_${name} PUBLIC ${CMAKE_SOURCE_DIR}/libs)
-    target_link_libraries(skua_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} skua_options)
-    skua_sql(skua_${name})
-  else()
-    add_library(skua_${name} INTERFACE)
-    target_include_directories(skua_${name} INTERFACE ${CMAKE_SOURCE_DIR}/libs)
-    target_link_libraries(skua_${name} INTERFACE ${ARG_PUBLIC} ${ARG_PRIVATE})
-  endif()
+  set(wing ${CMAKE_SOURCE_DIR}/libs/${SKUA_WING_${name}})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${wing}/${name}/*.cpp)
+  add_library(skua_${name} STATIC ${sources})
+  target_include_directories(skua_${name} PUBLIC ${wing})
+  target_link_libraries(skua_${name} PUBLIC ${SKUA_DEPENDS_${name}} ${SKUA_PACKAGES_${name}} Boost::headers fmt::fmt
+                                            spdlog::spdlog Threads::Threads
+                                     PRIVATE skua_options)
+  skua_sql(${name} ${wing}/${name})
   add_library(skua::${name} ALIAS skua_${name})
 endfunction()
 
@@ -122,7 +122,7 @@ function(skua_test name)
         set(test ${name}_postgres)
       endif()
       add_executable(test_${test} ${${label}} ${support})
-      target_include_directories(test_${test} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+      target_include_directories(test_${test} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${SKUA_WINGS})
       target_link_libraries(test_${test} PRIVATE ${ARG_LIBS} skua_options skua_test_options GTest::gmock GTest::gtest_main)
       target_compile_definitions(test_${test} PRIVATE ${ARG_DEFINITIONS})
       add_dependencies(tests_${name} test_${test})

@@ -1,5 +1,5 @@
 # Writes a header for each SQL file of a library: OUTPUT/<path>.sql.hpp, with a Statement for each `-- name:`.
-# Arguments: SOURCE (libs), OUTPUT, FILES (paths below SOURCE). docs of the form: libs/README.md.
+# Arguments: SOURCE (a wing of libs), OUTPUT, FILES (paths below SOURCE). docs of the form: libs/README.md.
 #
 # A line `-- name: cursor_load` begins a statement, `-- fragment: tuning` begins a part that several statements of the
 # library contain as {{tuning}}. Both end at the next such line. Other comment lines stay out of the program.
@@ -85,10 +85,10 @@ foreach(file IN LISTS FILES)
     if(text MATCHES "{{([a-z0-9_]*)}}")
       message(FATAL_ERROR "${file}: ${name} contains {{${CMAKE_MATCH_1}}}, which is no fragment of the library")
     endif()
-    string(APPEND entries "inline const store::Statement ${name}{\"${name}\", R\"sql(${text})sql\"};\n")
+    string(APPEND entries "inline const postgres::Statement ${name}{\"${name}\", R\"sql(${text})sql\"};\n")
   endforeach()
   write_if_different(
     ${OUTPUT}/${file}.hpp
-    "// Made of libs/${file} by cmake/embed_sql.cmake.\n#pragma once\n\n#include \"store/statement.hpp\"\n\nnamespace skua::sql {\n\n${entries}\n}  // namespace skua::sql\n"
+    "// Made of ${file} by cmake/embed_sql.cmake.\n#pragma once\n\n#include \"postgres/session.hpp\"\n\nnamespace skua::sql {\n\n${entries}\n}  // namespace skua::sql\n"
   )
 endforeach()

@@ -8,7 +8,7 @@ foreach(path IN LISTS files)
   string(APPEND entries "    {\"${name}\", R\"skua_text(${text})skua_text\"},\n")
 endforeach()
 file(WRITE ${OUTPUT} "// Made of apps/skua-sim/texts/*.txt by apps/skua-sim/embed_texts.cmake.
-#include \"world/text_files.hpp\"
+#include \"world/language.hpp\"
 
 namespace skua::sim {
 

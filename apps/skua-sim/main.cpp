@@ -7,10 +7,8 @@
 
 #include "command_line/finish.hpp"
 #include "command_line/unknown_word.hpp"
-#include "serve_capture.hpp"
+#include "modes.hpp"
 #include "settings.hpp"
-#include "simulate.hpp"
-#include "write_network_capture.hpp"
 
 namespace {
 

@@ -6,11 +6,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "serve/labeler_routes.hpp"
-#include "serve/pds_routes.hpp"
-#include "serve/plc_routes.hpp"
+#include "serve/routes.hpp"
 #include "serve/stream_session.hpp"
-#include "serve/tap_routes.hpp"
+#include "serve/tap_host.hpp"
 #include "world/labeler.hpp"
 
 namespace skua::sim {

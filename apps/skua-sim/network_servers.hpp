@@ -10,8 +10,8 @@
 
 #include "serve/control_routes.hpp"
 #include "serve/dns_server.hpp"
-#include "serve/jetstream_host.hpp"
-#include "serve/relay_routes.hpp"
+#include "serve/jetstream_session.hpp"
+#include "serve/routes.hpp"
 #include "serve/server.hpp"
 #include "serve/site.hpp"
 #include "serve/tap_host.hpp"

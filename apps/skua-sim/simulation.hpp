@@ -12,8 +12,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "serve/event_log.hpp"
-#include "serve/fault_plan.hpp"
+#include "serve/event_frame.hpp"
+#include "serve/fault.hpp"
 #include "world/message_log.hpp"
 #include "world/network.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "backfill/did_arguments.hpp"
 #include "command_line/finish.hpp"
-#include "identity/handle_check.hpp"
+#include "documents/handle_check.hpp"
 
 namespace skua::cli {
 namespace {
@@ -58,7 +58,7 @@ std::vector<std::string> look_up(const AccountChoice& accounts, std::size_t& pro
     return accounts.names;
   }
   transport::HttpClient http(accounts.http);
-  const identity::HandleCheck check(http, identity::dns_txt_lookup(accounts.dns));
+  const documents::HandleCheck check(http, documents::dns_txt_lookup(accounts.dns));
   auto resolved = backfill::resolve_accounts(accounts.names, check);
   for (const std::string& problem : resolved.problems) {
     command_line::print_stderr("skua: {}\n", problem);
@@ -86,7 +86,7 @@ std::unique_ptr<accounts::DocumentAccounts> document_accounts(const std::string&
   }
 }
 
-std::optional<identity::DnsServer> handle_checks(const Invocation& invocation) {
+std::optional<documents::DnsServer> handle_checks(const Invocation& invocation) {
   const bool is_wanted = invocation[kHandles] == Handles::Checked;
   if (!is_wanted || !invocation[kVerify]) return std::nullopt;
   return invocation[kDns];

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "accounts/network_accounts.hpp"
-#include "identity/txt_lookup.hpp"
+#include "documents/handle_check.hpp"
 #include "invocation.hpp"
 #include "settings.hpp"
 #include "transport/http_client.hpp"
@@ -24,7 +24,7 @@ struct AccountChoice {
   std::vector<std::string> names;
   /// For the look-up of handles.
   transport::HttpClientOptions http;
-  identity::DnsServer dns;
+  documents::DnsServer dns;
 };
 
 /// Reads arguments, and files of accounts with one per line. `file_flag`: the flag that named the
@@ -46,7 +46,7 @@ std::unique_ptr<accounts::DocumentAccounts> document_accounts(const std::string&
 
 /// `--handles checked|claimed`: the DNS server for handle look-ups; nothing: handles are not
 /// checked, because they or the commits need no verification.
-std::optional<identity::DnsServer> handle_checks(const Invocation& invocation);
+std::optional<documents::DnsServer> handle_checks(const Invocation& invocation);
 
 /// The value of `--verify` for a level: full, signature or none.
 std::string_view verify_name(const std::optional<verify::Level>& level);

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/ascii.hpp"
+#include "base/text.hpp"
 
 namespace skua::cli {
 namespace {

@@ -20,16 +20,16 @@
 
 #include "addresses.hpp"
 #include "atproto/syntax.hpp"
-#include "base/count_text.hpp"
+#include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "option.hpp"
-#include "progress.hpp"
-#include "repo/car_reader.hpp"
+#include "postgres/server_clock.hpp"
+#include "repo/car.hpp"
 #include "repo/commit.hpp"
 #include "settings.hpp"
-#include "store/server_clock.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/spooled_body.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
@@ -243,15 +243,15 @@ void look_up_accounts(BackfillRequest& request) {
   }
 }
 
-void queue_request(store::Session& session, const BackfillRequest& request, Again again) {
+void queue_request(postgres::Session& session, const BackfillRequest& request, Again again) {
   std::size_t queued = 0;
   const std::span<const NewJob> jobs = request.jobs;
   for (std::size_t begin = 0; begin < jobs.size(); begin += kJobsAtOnce) {
     const auto some = jobs.subspan(begin, std::min(kJobsAtOnce, jobs.size() - begin));
-    queued += backfill::add_jobs(session, some, again, store::server_time(session));
+    queued += backfill::add_jobs(session, some, again, postgres::server_time(session));
   }
   const std::size_t lists =
-      backfill::add_lists(session, request.lists, again, store::server_time(session));
+      backfill::add_lists(session, request.lists, again, postgres::server_time(session));
   if (!jobs.empty()) print_progress(counted(queued, "repository") + " queued");
   if (!request.lists.empty()) {
     print_progress(counted(lists, "list") + " of repositories to read");

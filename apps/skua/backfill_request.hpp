@@ -11,8 +11,8 @@
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "commands.hpp"
+#include "postgres/session.hpp"
 #include "settings.hpp"
-#include "store/session.hpp"
 
 namespace skua::cli {
 
@@ -75,7 +75,7 @@ void look_up_accounts(BackfillRequest& request);
 
 /// Queues the request, due now; prints the number of jobs and lists to stdout. `again`: whether
 /// what has ended is queued again.
-void queue_request(store::Session& session, const BackfillRequest& request,
+void queue_request(postgres::Session& session, const BackfillRequest& request,
                    backfill::Again again = backfill::Again::Yes);
 
 /// How repositories are downloaded: `--concurrency`, `--per-host`, `--largest-repository`, and the

@@ -2,8 +2,8 @@
 
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "command_line/finish.hpp"
+#include "postgres/connection_string.hpp"
 #include "settings.hpp"
-#include "store/process_name.hpp"
 
 namespace skua::cli {
 
@@ -15,13 +15,13 @@ app::Durability durability(const Invocation& invocation) {
   return invocation[kAllowUnsafeDatabase] ? app::Durability::Any : app::Durability::Needed;
 }
 
-store::Session open_database(const Invocation& invocation, std::string_view command) {
+postgres::Session open_database(const Invocation& invocation, std::string_view command) {
   const std::string url = require_database(invocation);
   app::check_database(url);
-  return {url, store::process_name(std::string(command))};
+  return {url, postgres::process_name(std::string(command))};
 }
 
-bool can_use_indexes(store::Session& session, std::string_view command) {
+bool can_use_indexes(postgres::Session& session, std::string_view command) {
   if (!backfill::bootstrap_is_open(session)) return true;
   command_line::print_stderr(
       "skua {}: a bootstrap is not finished: `skua backfill --bootstrap` finishes it\n", command);

@@ -5,7 +5,7 @@
 
 #include "app/database.hpp"
 #include "invocation.hpp"
-#include "store/session.hpp"
+#include "postgres/session.hpp"
 
 namespace skua::cli {
 
@@ -18,12 +18,12 @@ std::string require_database(const Invocation& invocation);
 app::Durability durability(const Invocation& invocation);
 
 /// A session with that database, whose schema it checks. `command`: such as "skua filter", for the
-/// name of the session. Throws UsageError, store::SqlError, and std::runtime_error for another
+/// name of the session. Throws UsageError, postgres::SqlError, and std::runtime_error for another
 /// schema.
-store::Session open_database(const Invocation& invocation, std::string_view command);
+postgres::Session open_database(const Invocation& invocation, std::string_view command);
 
 /// True: no bootstrap is open, so that tables have all of their indexes. Otherwise says on standard
-/// error that this command, such as `retention apply`, must wait. Throws store::SqlError.
-bool can_use_indexes(store::Session& session, std::string_view command);
+/// error that this command, such as `retention apply`, must wait. Throws postgres::SqlError.
+bool can_use_indexes(postgres::Session& session, std::string_view command);
 
 }  // namespace skua::cli

@@ -1,7 +1,10 @@
+#include "dead_letters.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,23 +13,110 @@
 #include <nlohmann/json.hpp>
 
 #include "app/database.hpp"
+#include "atproto/cid.hpp"
+#include "atproto/data_model.hpp"
 #include "atproto/syntax.hpp"
-#include "backfill/letters/letter_replays.hpp"
-#include "base/count_text.hpp"
-#include "base/utf8.hpp"
+#include "atproto/tid.hpp"
+#include "backfill/letters/replay_letter.hpp"
+#include "base/text.hpp"
+#include "base/time.hpp"
+#include "command_line/display_text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database.hpp"
-#include "letter_text.hpp"
+#include "event/frame_decoder.hpp"
+#include "postgres/connection_string.hpp"
+#include "records/json_text.hpp"
+#include "repo/dag_cbor.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
-#include "store/process_name.hpp"
 
 namespace skua::cli {
+
 namespace {
 
+constexpr std::size_t kMostHexBytes = 64;
+constexpr std::size_t kMostCharacters = 10'000;
+/// Of one column of the table.
+constexpr std::size_t kMostInTable = 200;
+
+template <class T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+nlohmann::json time_or_null(const std::optional<Timestamp>& time) {
+  return time ? nlohmann::json(format_datetime(*time)) : nlohmann::json(nullptr);
+}
+
+/// Nothing: not one DAG-CBOR value.
+std::optional<nlohmann::json> decoded(const Bytes& payload) {
+  atproto::Document document;
+  if (!repo::read_dag_cbor(payload, document, repo::kAnyForm)) return std::nullopt;
+  std::string text;
+  records::append_json(text, document.root(), records::Nul::Escape);
+  nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  if (value.is_discarded()) return std::nullopt;
+  return value;
+}
+
+const char* type_name(event::MessageType type) {
+  using event::MessageType;
+  switch (type) {
+    case MessageType::Commit:
+      return "#commit";
+    case MessageType::Sync:
+      return "#sync";
+    case MessageType::Identity:
+      return "#identity";
+    case MessageType::Account:
+      return "#account";
+    case MessageType::Info:
+      return "#info";
+    case MessageType::Error:
+      return "error";
+    case MessageType::Unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+nlohmann::json frame_json(const Bytes& payload) {
+  const auto peek = event::peek_frame(payload);
+  if (!peek) return nullptr;
+  return {{"type", type_name(peek->type)},
+          {"seq", peek->seq},
+          {"did", printable(peek->did, kMostInTable)},
+          {"rev", printable(peek->rev, kMostInTable)},
+          {"time", printable(peek->time, kMostInTable)}};
+}
+
+std::string hex(ByteView bytes) {
+  std::string text;
+  for (const std::uint8_t byte : bytes.first(std::min(bytes.size(), kMostHexBytes))) {
+    text += fmt::format("{:02x}", byte);
+  }
+  return text;
+}
+
+/// What the letter is about, in few characters.
+std::string item_of(const tables::LetterRow& letter) {
+  if (letter.change) {
+    return fmt::format("{} at {}-{}", letter.operation.value_or("change"), letter.change->timeline,
+                       letter.change->position);
+  }
+  std::string item = letter.operation.value_or("");
+  if (letter.path) item += (item.empty() ? "" : " ") + *letter.path;
+  return item.empty() ? "-" : item;
+}
+
+/// A value on one line: texts without quotes.
+std::string one_line(const nlohmann::json& value) {
+  return printable(value.is_string() ? value.get<std::string>() : value.dump(), kMostCharacters);
+}
+
 using backfill::ReplayEnd;
-using store::LetterStatus;
+using tables::LetterStatus;
 
 const Option<std::vector<std::int64_t>> kIds(
     {.name = "ID", .meaning = "Numbers of letters, see `skua dead-letters list`"},
@@ -73,8 +163,8 @@ const Option<bool> kForce({.name = "--force",
                            .meaning = "Also delete letters that are not finished"});
 
 /// The letters that the command line selects.
-store::LetterFilter letter_filter(const Invocation& invocation) {
-  store::LetterFilter filter;
+tables::LetterFilter letter_filter(const Invocation& invocation) {
+  tables::LetterFilter filter;
   filter.ids = invocation[kIds];
   filter.consumer = invocation[kConsumer];
   filter.did = invocation[kLetterDid];
@@ -85,18 +175,18 @@ store::LetterFilter letter_filter(const Invocation& invocation) {
 }
 
 int dead_letters_list(const Invocation& invocation) {
-  store::LetterFilter chosen = letter_filter(invocation);
+  tables::LetterFilter chosen = letter_filter(invocation);
   if (chosen.statuses.empty()) {
     chosen.statuses = {LetterStatus::Dead, LetterStatus::Requested, LetterStatus::Replaying};
   }
   const std::size_t limit = invocation[kListLimit];
-  store::Session session = open_database(invocation, "skua dead-letters");
-  std::vector<store::LetterRow> letters = store::list_letters(session, chosen, limit + 1);
+  postgres::Session session = open_database(invocation, "skua dead-letters");
+  std::vector<tables::LetterRow> letters = tables::list_letters(session, chosen, limit + 1);
   const bool has_more = letters.size() > limit;
   if (has_more) letters.pop_back();
   if (invocation[kJson]) {
     nlohmann::json all = nlohmann::json::array();
-    for (const store::LetterRow& letter : letters) all.push_back(letter_json(letter));
+    for (const tables::LetterRow& letter : letters) all.push_back(letter_json(letter));
     fmt::print("{}\n", safe_dump(all));
   } else if (letters.empty()) {
     fmt::print("no letters match\n");
@@ -108,18 +198,18 @@ int dead_letters_list(const Invocation& invocation) {
 }
 
 int dead_letters_show(const Invocation& invocation) {
-  const store::LetterFilter chosen = letter_filter(invocation);
-  store::Session session = open_database(invocation, "skua dead-letters");
+  const tables::LetterFilter chosen = letter_filter(invocation);
+  postgres::Session session = open_database(invocation, "skua dead-letters");
   bool all_well = true;
   nlohmann::json all = nlohmann::json::array();
   for (const std::int64_t id : chosen.ids) {
-    const auto letters = store::list_letters(session, {.ids = {id}}, 1);
+    const auto letters = tables::list_letters(session, {.ids = {id}}, 1);
     if (letters.empty()) {
       command_line::print_stderr("{}: there is no such letter\n", id);
       all_well = false;
       continue;
     }
-    const Bytes payload = store::read_letter_payload(session, id);
+    const Bytes payload = tables::read_letter_payload(session, id);
     if (invocation[kJson]) {
       all.push_back(letter_json(letters[0]));
       all.back()["payload"] = payload_json(letters[0], payload);
@@ -136,21 +226,21 @@ constexpr std::size_t kMostText = 500;
 
 int dead_letters_replay(const Invocation& invocation) {
   StopSignal stop_signal;
-  store::LetterFilter chosen = letter_filter(invocation);
+  tables::LetterFilter chosen = letter_filter(invocation);
   const bool is_all = invocation[kAllLetters];
   if (is_all != chosen.ids.empty()) {
     throw UsageError("dead-letters replay: name letters, or say --all");
   }
   const std::string url = require_database(invocation);
   app::check_database_to_write(url, durability(invocation));
-  store::Session session(url, store::process_name("skua dead-letters"));
+  postgres::Session session(url, postgres::process_name("skua dead-letters"));
   if (!can_use_indexes(session, "dead-letters replay")) return kFailure;
-  backfill::LetterReplays replays(session, store::process_name("skua dead-letters"));
+  backfill::LetterReplays replays(session, postgres::process_name("skua dead-letters"));
 
   std::vector<std::int64_t> letters = chosen.ids;
   if (is_all) {
     chosen.statuses = {LetterStatus::Dead, LetterStatus::Replaying};
-    letters = store::letter_ids(session, chosen);
+    letters = tables::letter_ids(session, chosen);
   }
   bool all_well = true;
   std::size_t done = 0;
@@ -175,25 +265,25 @@ int dead_letters_replay(const Invocation& invocation) {
 }
 
 /// A function of the store that finishes letters, and returns their numbers.
-using FinishLetters = std::vector<std::int64_t>(store::Session&, const store::LetterFilter&,
+using FinishLetters = std::vector<std::int64_t>(postgres::Session&, const tables::LetterFilter&,
                                                 std::string_view);
 
 int finish_letters(const Invocation& invocation, FinishLetters& finish, const char* done) {
-  const store::LetterFilter chosen = letter_filter(invocation);
-  store::Session session = open_database(invocation, "skua dead-letters");
+  const tables::LetterFilter chosen = letter_filter(invocation);
+  postgres::Session session = open_database(invocation, "skua dead-letters");
   const std::vector<std::int64_t> finished = finish(session, chosen, invocation[kNote]);
   fmt::print("{} {}\n", counted(static_cast<std::int64_t>(finished.size()), "letter"), done);
   bool all_well = true;
   for (const std::int64_t id : chosen.ids) {
     if (std::binary_search(finished.begin(), finished.end(), id)) continue;
     all_well = false;
-    command_line::print_stderr("{}: {}\n", id, store::unfinished_reason(session, id));
+    command_line::print_stderr("{}: {}\n", id, tables::unfinished_reason(session, id));
   }
   return all_well ? kSuccess : kFailure;
 }
 
 int dead_letters_purge(const Invocation& invocation) {
-  store::LetterFilter chosen = letter_filter(invocation);
+  tables::LetterFilter chosen = letter_filter(invocation);
   if (chosen.statuses.empty()) {
     chosen.statuses = {LetterStatus::Resolved, LetterStatus::Discarded};
   }
@@ -205,13 +295,124 @@ int dead_letters_purge(const Invocation& invocation) {
     throw UsageError(
         "dead-letters purge: letters that are not finished are deleted only with --force");
   }
-  store::Session session = open_database(invocation, "skua dead-letters");
+  postgres::Session session = open_database(invocation, "skua dead-letters");
   fmt::print("{} deleted\n",
-             counted(static_cast<std::int64_t>(store::purge_letters(session, chosen)), "letter"));
+             counted(static_cast<std::int64_t>(tables::purge_letters(session, chosen)), "letter"));
   return kSuccess;
 }
 
 }  // namespace
+
+nlohmann::json letter_json(const tables::LetterRow& letter) {
+  nlohmann::json object = {
+      {"id", letter.id},
+      {"status", std::string(tables::to_string(letter.status))},
+      {"created_at", format_datetime(letter.created_at)},
+      {"last_at", format_datetime(letter.last_at)},
+      {"attempts", letter.attempts},
+      {"consumer", letter.consumer},
+      {"key", letter.key},
+      {"did", letter.did.empty() ? nlohmann::json(nullptr) : nlohmann::json(letter.did)},
+      {"operation", or_null(letter.operation)},
+      {"error", letter.error},
+      {"sqlstate", or_null(letter.sqlstate)},
+      {"payload_bytes", or_null(letter.payload_bytes)},
+      {"source", or_null(letter.source)},
+      {"path", or_null(letter.path)},
+      {"rev", nullptr},
+      {"cid", nullptr},
+      {"change", nullptr},
+      {"lease_owner", or_null(letter.lease_owner)},
+      {"lease_until", time_or_null(letter.lease_until)},
+      {"finished_at", time_or_null(letter.finished_at)},
+      {"note", or_null(letter.note)}};
+  if (letter.rev) {
+    object["rev"] = atproto::Tid{static_cast<std::uint64_t>(*letter.rev)}.to_string();
+  }
+  if (letter.cid) {
+    object["cid"] = atproto::Cid{atproto::Cid::kDagCbor, *letter.cid}.to_string();
+  }
+  if (letter.change) {
+    object["change"] = {{"timeline", letter.change->timeline},
+                        {"position", letter.change->position},
+                        {"lane", letter.change->lane},
+                        {"actor_id", letter.change->actor_id},
+                        {"collection_id", letter.change->collection_id},
+                        {"rkey", letter.change->rkey}};
+  }
+  return object;
+}
+
+nlohmann::json payload_json(const tables::LetterRow& letter, const Bytes& payload) {
+  if (payload.empty()) return nullptr;
+  nlohmann::json object = {
+      {"bytes", letter.payload_bytes.value_or(static_cast<std::int32_t>(payload.size()))},
+      {"kept", payload.size()}};
+  if (auto value = decoded(payload)) {
+    object[letter.cid ? "record" : "value"] = std::move(*value);
+  } else if (nlohmann::json frame = frame_json(payload); !frame.is_null()) {
+    object["frame"] = std::move(frame);
+  } else if (is_utf8(as_text(payload))) {
+    object["text"] = printable(as_text(payload), kMostCharacters);
+  } else {
+    object["hex"] = hex(payload);
+  }
+  return object;
+}
+
+std::string letters_text(const std::vector<tables::LetterRow>& letters) {
+  command_line::Table table({{"id", true},
+                             {"status"},
+                             {"last at"},
+                             {"attempts", true},
+                             {"consumer"},
+                             {"account"},
+                             {"item: error"}});
+  for (const tables::LetterRow& letter : letters) {
+    table.add({std::to_string(letter.id), std::string(tables::to_string(letter.status)),
+               format_datetime(letter.last_at), std::to_string(letter.attempts),
+               printable(letter.consumer, kMostInTable),
+               letter.did.empty() ? "-" : printable(letter.did, kMostInTable),
+               fmt::format("{}: {}", printable(item_of(letter), kMostInTable),
+                           printable(letter.error, kMostInTable))});
+  }
+  return table.text();
+}
+
+std::string letter_text(const tables::LetterRow& letter, const Bytes& payload) {
+  std::string text;
+  const auto add = [&](const std::string& name, const nlohmann::json& value) {
+    if (!value.is_null()) text += fmt::format("{:<14} {}\n", name, one_line(value));
+  };
+  const nlohmann::json fields = letter_json(letter);
+  for (const char* name :
+       {"id",       "status", "error",       "sqlstate",    "attempts",    "created_at", "last_at",
+        "consumer", "source", "did",         "path",        "operation",   "rev",        "cid",
+        "key",      "change", "lease_owner", "lease_until", "finished_at", "note"}) {
+    add(name, fields.at(name));
+  }
+  const nlohmann::json content = payload_json(letter, payload);
+  if (content.is_null()) return text + "payload        none\n";
+  for (const auto& [name, value] : content.items()) {
+    if (name != "record" && name != "value") {
+      add(name == "bytes" ? "payload_bytes" : name, value);
+      continue;
+    }
+    text += name + "\n";
+    const std::string dump = value.dump(2);
+    for (std::size_t begin = 0; begin < dump.size();) {
+      const std::size_t end = std::min(dump.find('\n', begin), dump.size());
+      const auto line = std::string_view(dump).substr(begin, end - begin);
+      text += "  " + printable(line, kMostCharacters) + "\n";
+      begin = end + 1;
+    }
+  }
+  return text;
+}
+
+std::string safe_dump(const nlohmann::json& value) {
+  return value.dump(2, ' ', true);
+}
 
 CommandSpecs dead_letters_commands() {
   const OptionUse ids = required(kIds);
@@ -232,13 +433,13 @@ CommandSpecs dead_letters_commands() {
            "Mark dead letters as resolved",
            {kDatabase, ids, kNote},
            [](const Invocation& invocation) {
-             return finish_letters(invocation, store::resolve_letters, "resolved");
+             return finish_letters(invocation, tables::resolve_letters, "resolved");
            }},
           {"dead-letters discard",
            "Mark dead letters as discarded",
            {kDatabase, ids, kNote},
            [](const Invocation& invocation) {
-             return finish_letters(invocation, store::discard_letters, "discarded");
+             return finish_letters(invocation, tables::discard_letters, "discarded");
            }},
           {"dead-letters purge",
            "Delete dead letters from the database",

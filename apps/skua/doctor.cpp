@@ -14,13 +14,13 @@
 #include "commands.hpp"
 #include "database.hpp"
 #include "doctor/examination.hpp"
-#include "doctor/report.hpp"
-#include "progress.hpp"
-#include "running_settings.hpp"
+#include "doctor/finding.hpp"
+#include "indexer_options.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/session.hpp"
+#include "run_pages.hpp"
 #include "settings.hpp"
-#include "source_choice.hpp"
-#include "store/process_name.hpp"
-#include "store/session.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
@@ -64,8 +64,8 @@ std::vector<doctor::NetworkTarget> targets_of(const Invocation& invocation) {
 /// Whether a session of the process is connected to the database; nothing: it does not answer.
 std::optional<bool> uses_database(const std::string& url, const std::string& process) {
   try {
-    store::Session session(url, store::process_name("skua doctor"));
-    store::Params params;
+    postgres::Session session(url, postgres::process_name("skua doctor"));
+    postgres::Params params;
     params.text(process);
     return session
         .execute({"doctor_process",
@@ -73,7 +73,7 @@ std::optional<bool> uses_database(const std::string& url, const std::string& pro
                   "AND right(application_name, length($1::text)) = $1::text)"},
                  params)
         .boolean(0, 0);
-  } catch (const store::SqlError&) {
+  } catch (const postgres::SqlError&) {
     return std::nullopt;
   }
 }

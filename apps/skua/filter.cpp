@@ -11,16 +11,15 @@
 
 #include "accounts.hpp"
 #include "atproto/collection_filter.hpp"
-#include "base/count_text.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "database.hpp"
 #include "filter/filter_file.hpp"
-#include "filter/filter_text.hpp"
-#include "filter_choice.hpp"
-#include "retention/prune.hpp"
+#include "indexer_options.hpp"
+#include "postgres/session.hpp"
+#include "retention/removal.hpp"
 #include "settings.hpp"
-#include "store/filter_table.hpp"
-#include "store/session.hpp"
+#include "tables/filter_table.hpp"
 
 namespace skua::cli {
 namespace {
@@ -60,7 +59,7 @@ const Option<OptionalText> kNamesFile(
 enum class FilterAction : std::uint8_t { Set, Add, Remove, Clear };
 
 /// All names on the command line, the file's content included.
-store::FilterContent names_of(const Invocation& invocation, FilterAction action) {
+tables::FilterContent names_of(const Invocation& invocation, FilterAction action) {
   if (action == FilterAction::Clear) return {};
   const auto choice = filter_choice(invocation, kNamesFile);
   if (!choice) {
@@ -71,28 +70,28 @@ store::FilterContent names_of(const Invocation& invocation, FilterAction action)
   return filter::merged(choice->names, filter::FilterFile(*choice->file).read());
 }
 
-store::FilterEdit edit_of(FilterAction action) {
+tables::FilterEdit edit_of(FilterAction action) {
   switch (action) {
     case FilterAction::Add:
-      return store::FilterEdit::Add;
+      return tables::FilterEdit::Add;
     case FilterAction::Remove:
-      return store::FilterEdit::Remove;
+      return tables::FilterEdit::Remove;
     case FilterAction::Set:
     case FilterAction::Clear:
       break;
   }
-  return store::FilterEdit::Set;
+  return tables::FilterEdit::Set;
 }
 
-void print_what_follows(store::Session& session, const store::FilterChange& change) {
+void print_what_follows(postgres::Session& session, const tables::FilterChange& change) {
   if (change.before.collections != change.after.collections) {
-    const store::FilterState state = store::load_filter_state(session);
+    const tables::FilterState state = tables::load_filter_state(session);
     if (state.widened == state.version) {
       fmt::print(
           "more collections pass: the resync of {} whose history was brought in adds their older "
           "records. Of all others they are stored from now on; `skua backfill` brings in the older "
           "ones\n",
-          counted(store::waiting_for_filter(session), "repository"));
+          counted(tables::waiting_for_filter(session), "repository"));
     }
     if (!change.after.collections.empty()) {
       fmt::print(
@@ -120,11 +119,11 @@ void print_what_follows(store::Session& session, const store::FilterChange& chan
 }
 
 int filter_show(const Invocation& invocation) {
-  store::Session session = open_database(invocation, "skua filter");
-  const auto filter = store::load_filter(session);
-  const store::FilterContent& content = filter->content();
-  const store::FilterContent entries = store::load_filter_entries(session);
-  const std::int64_t waiting = store::waiting_for_filter(session);
+  postgres::Session session = open_database(invocation, "skua filter");
+  const auto filter = tables::load_filter(session);
+  const tables::FilterContent& content = filter->content();
+  const tables::FilterContent entries = tables::load_filter_entries(session);
+  const std::int64_t waiting = tables::waiting_for_filter(session);
   if (invocation[kJson]) {
     const nlohmann::json json = {
         {"version", filter->version()}, {"collections", content.collections},
@@ -147,16 +146,16 @@ int filter_show(const Invocation& invocation) {
 
 int filter_change(const Invocation& invocation, FilterAction action) {
   require_database(invocation);
-  const store::FilterContent names = names_of(invocation, action);
-  store::Session session = open_database(invocation, "skua filter");
-  const store::FilterChange change = store::change_filter(session, edit_of(action), names);
+  const tables::FilterContent names = names_of(invocation, action);
+  postgres::Session session = open_database(invocation, "skua filter");
+  const tables::FilterChange change = tables::change_filter(session, edit_of(action), names);
   if (!change.is_change()) {
     fmt::print("nothing changed; stored: {}\n", filter::filter_text(change.after));
     return kSuccess;
   }
   fmt::print("{}\nstored: {}\n", filter::change_text(change), filter::filter_text(change.after));
   std::fflush(stdout);
-  while (store::mark_for_filter(session)) {
+  while (tables::mark_for_filter(session)) {
   }
   print_what_follows(session, change);
   return kSuccess;
@@ -173,15 +172,15 @@ int filter_exclude(const Invocation& invocation, bool exclude) {
   const std::vector<std::string> dids =
       look_up(account_choice(invocation, accounts, files), problems);
   if (problems > 0) throw std::runtime_error("nothing is changed: an account is missing");
-  store::Session session = open_database(invocation, "skua filter");
+  postgres::Session session = open_database(invocation, "skua filter");
   if (exclude) {
-    const std::size_t changed = store::exclude_accounts(session, dids);
+    const std::size_t changed = tables::exclude_accounts(session, dids);
     fmt::print("{} excluded\n", counted(changed, "account"));
     if (changed > 0) {
       fmt::print("`skua run` removes their rows within a minute, `skua retention apply` now\n");
     }
   } else {
-    const std::size_t changed = store::include_accounts(session, dids);
+    const std::size_t changed = tables::include_accounts(session, dids);
     fmt::print("{} no longer excluded\n", counted(changed, "account"));
     if (changed > 0) {
       fmt::print(
@@ -193,10 +192,10 @@ int filter_exclude(const Invocation& invocation, bool exclude) {
 }
 
 int filter_prune(const Invocation& invocation) {
-  store::Session session = open_database(invocation, "skua filter");
+  postgres::Session session = open_database(invocation, "skua filter");
   if (!can_use_indexes(session, "filter prune")) return kFailure;
-  const auto filter = store::load_filter(session);
-  fmt::print("stored: {}\n", filter::filter_text(store::load_filter_entries(session)));
+  const auto filter = tables::load_filter(session);
+  fmt::print("stored: {}\n", filter::filter_text(tables::load_filter_entries(session)));
   std::fflush(stdout);
   fmt::print("{} removed\n", counted(retention::prune(session, *filter), "other row"));
   return kSuccess;

@@ -10,12 +10,11 @@
 #include "app/metric_registry.hpp"
 #include "base/problem.hpp"
 #include "command_line/completion.hpp"
-#include "command_line/table.hpp"
+#include "command_line/display_text.hpp"
 #include "command_line/unknown_word.hpp"
 #include "command_line/walk.hpp"
 #include "commands.hpp"
 #include "settings.hpp"
-#include "settings_text.hpp"
 
 namespace skua::cli {
 namespace {
@@ -29,11 +28,11 @@ std::string list_of(const std::vector<std::string>& parts, std::string_view othe
   return list.empty() ? std::string(otherwise) : list;
 }
 
-std::vector<std::string> labels_of(const status::MetricDeclaration& metric) {
+std::vector<std::string> labels_of(const pipeline::MetricDeclaration& metric) {
   return {metric.label, metric.info.label};
 }
 
-std::vector<std::string> keys_of(const status::MetricDeclaration& metric) {
+std::vector<std::string> keys_of(const pipeline::MetricDeclaration& metric) {
   const std::string key = metric.info.key;
   if (metric.kind == MetricKind::Histogram) return {key + "_p50", key + "_p99"};
   return {key};
@@ -43,7 +42,7 @@ std::string metric_list_text() {
   std::string text =
       "Metrics of `skua run`, `skua backfill` and `skua serve`: the name and the labels in "
       "Prometheus, and the key in the JSON of `skua status --json`.\n";
-  for (const status::MetricDeclaration& metric : app::metric_registry()) {
+  for (const pipeline::MetricDeclaration& metric : app::metric_registry()) {
     text += fmt::format("\n{}\n  {}\n  {}, unit: {}, labels: {}, key: {}\n", metric.info.name,
                         metric.info.help, name_of(metric.kind), list_of({metric.info.unit}, "none"),
                         list_of(labels_of(metric), "none"), list_of(keys_of(metric), "none"));
@@ -55,7 +54,7 @@ std::string metric_list_text() {
 std::string metric_list_markdown() {
   std::string text =
       "| name | kind | unit | labels | key in JSON | meaning |\n|---|---|---|---|---|---|\n";
-  for (const status::MetricDeclaration& metric : app::metric_registry()) {
+  for (const pipeline::MetricDeclaration& metric : app::metric_registry()) {
     std::vector<std::string> keys = keys_of(metric);
     for (std::string& key : keys) {
       if (!key.empty()) key = fmt::format("`{}`", key);

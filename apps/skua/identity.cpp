@@ -1,8 +1,13 @@
+#include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <future>
+#include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,17 +16,26 @@
 #include "accounts.hpp"
 #include "accounts/network_accounts.hpp"
 #include "app/database.hpp"
-#include "atproto/account_name.hpp"
+#include "atproto/syntax.hpp"
+#include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database.hpp"
-#include "identity/did_document.hpp"
-#include "identity/handle_check.hpp"
-#include "identity/txt_lookup.hpp"
+#include "documents/did_document.hpp"
+#include "documents/handle_check.hpp"
+#include "documents/plc_export.hpp"
+#include "option.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/server_clock.hpp"
+#include "postgres/session.hpp"
 #include "settings.hpp"
-#include "store/process_name.hpp"
+#include "tables/cursor_store.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/http_client.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
+
 namespace {
 
 const Option<std::string> kAccountName({.name = "WHO", .meaning = kWho.meaning});
@@ -30,7 +44,7 @@ const Option<bool> kRefresh(
 
 /// The displayed data of an account.
 struct Shown {
-  identity::Account account;
+  documents::Account account;
   std::string source;
   bool handle_verified = false;
   /// Why the handle is not verified; empty if it is, or if there is none.
@@ -75,7 +89,7 @@ void print(const Shown& shown, bool json) {
   fmt::print("{}\n", object.dump(2));
 }
 
-void check_handle(const identity::HandleCheck& check, Shown& shown) {
+void check_handle(const documents::HandleCheck& check, Shown& shown) {
   const auto& account = shown.account;
   if (account.handle.empty()) return;
   const auto verified = check.verify(account.did, account.handle);
@@ -83,15 +97,15 @@ void check_handle(const identity::HandleCheck& check, Shown& shown) {
   if (!verified) shown.handle_problem = verified.error().message();
 }
 
-Result<identity::Account> find(accounts::NetworkAccounts& accounts, const std::string& did,
-                               bool refresh) {
+Result<documents::Account> find(accounts::NetworkAccounts& accounts, const std::string& did,
+                                bool refresh) {
   using Freshness = accounts::AccountSource::Freshness;
   // Shared: the other thread may still use it after this one has the answer.
-  const auto promise = std::make_shared<std::promise<Result<identity::Account>>>();
+  const auto promise = std::make_shared<std::promise<Result<documents::Account>>>();
   auto answer = promise->get_future();
   accounts.identity_once(
       did, refresh ? Freshness::Recent : Freshness::Known,
-      [promise](Result<identity::Account> found) { promise->set_value(std::move(found)); });
+      [promise](Result<documents::Account> found) { promise->set_value(std::move(found)); });
   return answer.get();
 }
 
@@ -110,12 +124,12 @@ int print_identity(const Invocation& invocation) {
   if (const auto database = invocation[kDatabase]) {
     app::check_database(*database);
     network.database_url = *database;
-    network.application_name = store::process_name("skua identity");
+    network.application_name = postgres::process_name("skua identity");
   }
 
   transport::HttpClient http(http_options);
   accounts::NetworkAccounts accounts(network, system_clock());
-  const identity::HandleCheck check(http, identity::dns_txt_lookup(dns));
+  const documents::HandleCheck check(http, documents::dns_txt_lookup(dns));
 
   auto did = *who;
   if (!did.starts_with("did:")) {
@@ -137,14 +151,123 @@ int print_identity(const Invocation& invocation) {
   shown.source =
       accounts.statistics().from_table > 0
           ? "skua.identities"
-          : identity::document_url(did, {.plc_url = network.plc_url,
-                                         .allow_private_hosts = network.allow_private_hosts})
+          : documents::document_url(did, {.plc_url = network.plc_url,
+                                          .allow_private_hosts = network.allow_private_hosts})
                 .value();
   // A downloaded document is written before the stop ends.
   accounts.stop();
   check_handle(check, shown);
   print(shown, invocation[kJson]);
   return kSuccess;
+}
+
+const Option<std::string> kSource(
+    {.name = "SOURCE",
+     .meaning = "A file of JSON lines, - for standard input, or a directory's URL"});
+const Option<std::optional<Timestamp>> kAfter(
+    {.name = "--after",
+     .type = "TIME",
+     .meaning = "For a URL: only operations after this time, such as 2026-07-04T00:00:00Z"},
+    [](const SettingValue& given) {
+      const auto time = parse_datetime(given.value);
+      if (!time) throw UsageError(fmt::format("{}: {}", given.origin, time.error().message()));
+      return time->instant;
+    });
+
+void show_progress(const documents::PlcImport::Counters& metrics) {
+  print_progress(
+      fmt::format("{}, up to {}", counted(metrics.lines, "line"), format_datetime(metrics.newest)),
+      stderr);
+}
+
+bool is_url(const std::string& source) {
+  return source.find("://") != std::string::npos;
+}
+
+/// The requests of an import from a directory's URL.
+struct Download {
+  transport::HttpClientOptions http;
+  documents::ExportSource source;
+};
+
+/// Throws UsageError if the URL, the time or the CA file is malformed.
+Download download_of(const Invocation& invocation, const std::string& source) {
+  if (const auto url = transport::parse_http_url(source); !url) {
+    throw UsageError(fmt::format("SOURCE: '{}': {}; an example is https://plc.directory", source,
+                                 url.error().message()));
+  }
+  Download download;
+  download.http.total_timeout = std::chrono::minutes(2);
+  download.http.ca_file = invocation[kCaFile];
+  download.source.url = source;
+  download.source.wait = [url = source](std::chrono::seconds time, const ErrorCode& failure) {
+    command_line::print_stderr("skua identity import: {}: {}; retrying in {} s\n", url,
+                               failure.message(), time.count());
+    std::this_thread::sleep_for(time);
+  };
+  if (const auto after = invocation[kAfter]) download.source.after = *after;
+  return download;
+}
+
+/// Nothing on success; otherwise the error.
+std::string import_from_url(const Download& download, documents::PlcImport& import) {
+  transport::HttpClient http(download.http);
+  const auto done = documents::import_pages(http, download.source, import, show_progress);
+  return done ? std::string() : done.error().message();
+}
+
+/// `skua run --plc-tail` continues behind the import. `after`: of a part of the export.
+void set_cursor(postgres::Session& session, const documents::PlcImport::Counters& metrics,
+                const std::optional<Download>& download) {
+  if (metrics.newest == Timestamp{}) return;
+  std::optional<Timestamp> since;
+  if (download && download->source.after != Timestamp{}) since = download->source.after;
+  tables::add_to_plc_cursor(session, since,
+                            std::min(metrics.newest, postgres::server_time(session)));
+}
+
+int identity_import(const Invocation& invocation) {
+  const std::string source = invocation[kSource];
+  if (invocation.is_given(kAfter) && !is_url(source))
+    throw UsageError("--after is for a URL alone");
+  std::optional<Download> download;
+  if (is_url(source)) {
+    download = download_of(invocation, source);
+  } else if (source != "-") {
+    require_file(kSource.name, source);
+  }
+  postgres::Session session = open_database(invocation, "skua identity import");
+  documents::PlcImport import(session);
+  std::string failure;
+  const auto import_stream = [&](std::istream& in) {
+    const auto done = documents::import_lines(in, import, show_progress);
+    if (!done) failure = done.error().message();
+  };
+  if (download) {
+    failure = import_from_url(*download, import);
+  } else if (source == "-") {
+    // If it were synchronized with C's stdin, it would be read one character at a time.
+    std::ios::sync_with_stdio(false);
+    import_stream(std::cin);
+  } else {
+    std::ifstream in(source);
+    if (!in) {
+      failure = "cannot be read";
+    } else {
+      import_stream(in);
+    }
+  }
+  const auto& metrics = import.metrics();
+  if (failure.empty()) set_cursor(session, metrics, download);
+  fmt::print("{}, {} written, {} nullified, {} bad", counted(metrics.lines, "line"),
+             counted(metrics.written, "identity"), metrics.nullified, metrics.bad);
+  if (metrics.newest != Timestamp{}) {
+    fmt::print(", up to {}", format_datetime(metrics.newest));
+  }
+  fmt::print("\n");
+  if (failure.empty()) return kSuccess;
+  command_line::print_stderr("skua identity import: {}: {}\n", source, failure);
+  return kFailure;
 }
 
 }  // namespace
@@ -154,6 +277,13 @@ CommandSpecs identity_commands() {
            "Print signing key, host and handle of an account",
            {kAccountName, kPlc, kDatabase, kCaFile, kDns, kAllowPrivateHosts, kRefresh, kJson},
            print_identity}};
+}
+
+CommandSpecs identity_import_commands() {
+  return {{"identity import",
+           "Import an export of the PLC directory",
+           {required(kSource), kDatabase, kCaFile, kAfter},
+           identity_import}};
 }
 
 }  // namespace skua::cli

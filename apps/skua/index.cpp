@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "command_line/display_text.hpp"
 #include "command_line/finish.hpp"
-#include "command_line/table.hpp"
 #include "commands.hpp"
 #include "database.hpp"
+#include "postgres/session.hpp"
 #include "settings.hpp"
-#include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
@@ -51,7 +51,7 @@ std::string size_text(const IndexState& state) {
   return state.size;
 }
 
-void drop(store::Session& session, const OptionalIndex& index) {
+void drop(postgres::Session& session, const OptionalIndex& index) {
   session.run(fmt::format("DROP INDEX CONCURRENTLY IF EXISTS bsky.{}", index.index));
   session.run(fmt::format("DROP STATISTICS IF EXISTS bsky.{}", index.index));
 }
@@ -81,9 +81,9 @@ const OptionalIndex* find_optional_index(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-IndexState read_index_state(store::Session& session, const OptionalIndex& index) {
+IndexState read_index_state(postgres::Session& session, const OptionalIndex& index) {
   // A role without rights on the table sees that a build runs in the database, not of which index.
-  const store::Rows rows = session.run(fmt::format(
+  const postgres::Rows rows = session.run(fmt::format(
       "SELECT i.indisvalid, pg_size_pretty(pg_relation_size(i.indexrelid)), EXISTS (SELECT FROM "
       "pg_stat_progress_create_index AS p WHERE p.datname = current_database() AND "
       "coalesce(p.index_relid, i.indexrelid) = i.indexrelid) FROM pg_index AS i "
@@ -102,7 +102,7 @@ IndexState read_index_state(store::Session& session, const OptionalIndex& index)
 namespace {
 
 int index_list(const Invocation& invocation) {
-  store::Session session = open_database(invocation, "skua index");
+  postgres::Session session = open_database(invocation, "skua index");
   command_line::Table table({{"name"}, {"size"}, {"use"}, {"cost"}});
   for (const OptionalIndex& index : optional_indexes()) {
     table.add({index.name, size_text(read_index_state(session, index)), index.use, index.cost});
@@ -115,7 +115,7 @@ int index_list(const Invocation& invocation) {
 /// index that exists is left unchanged.
 int index_add(const Invocation& invocation) {
   const OptionalIndex& index = *invocation[kIndex];
-  store::Session session = open_database(invocation, "skua index");
+  postgres::Session session = open_database(invocation, "skua index");
   // A concurrent build waits for the transactions that run.
   session.limit_lock_waits(std::chrono::milliseconds(0));
   using Progress = IndexState::Progress;
@@ -140,7 +140,7 @@ int index_add(const Invocation& invocation) {
 
 int index_remove(const Invocation& invocation) {
   const OptionalIndex& index = *invocation[kIndex];
-  store::Session session = open_database(invocation, "skua index");
+  postgres::Session session = open_database(invocation, "skua index");
   session.limit_lock_waits(std::chrono::milliseconds(0));
   const bool existed = read_index_state(session, index).progress != IndexState::Progress::Missing;
   drop(session, index);

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/session.hpp"
+#include "postgres/session.hpp"
 
 namespace skua::cli {
 
@@ -36,7 +36,7 @@ struct IndexState {
   /// For people; empty if it is missing.
   std::string size;
 };
-/// Throws store::SqlError.
-IndexState read_index_state(store::Session& session, const OptionalIndex& index);
+/// Throws postgres::SqlError.
+IndexState read_index_state(postgres::Session& session, const OptionalIndex& index);
 
 }  // namespace skua::cli

@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <iterator>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,13 +18,76 @@
 #include "addresses.hpp"
 #include "backfill/discovery/audit.hpp"
 #include "backfill_request.hpp"
+#include "base/bytes.hpp"
 #include "database.hpp"
 #include "settings.hpp"
-#include "source_choice.hpp"
+#include "sources/jetstream/jetstream_source.hpp"
+#include "sources/labeler/labeler_source.hpp"
 #include "sources/relay/fail_over.hpp"
+#include "sources/relay/relay_source.hpp"
+#include "sources/tap/tap_source.hpp"
 
 namespace skua::cli {
+
 namespace {
+
+constexpr const char* kChannel = "/channel";
+constexpr const char* kSubscribe = "/subscribe";
+
+std::string read_file(const SettingValue& found) {
+  std::ifstream in(found.value, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(in), {}};
+  if (!in.good() && !in.eof()) {
+    throw UsageError(fmt::format("{}: {} cannot be read", found.origin, found.value));
+  }
+  return content;
+}
+
+/// The first line of a file: editors append a newline, which is not part of a password.
+std::string read_password(const SettingValue& found) {
+  std::string password = read_file(found);
+  password.erase(std::min(password.find_first_of("\r\n"), password.size()));
+  if (password.empty()) {
+    throw UsageError(fmt::format("{}: {} holds no password", found.origin, found.value));
+  }
+  return password;
+}
+
+std::shared_ptr<const sources::Source> jetstream_source(const Invocation& invocation,
+                                                        const SettingValue& url) {
+  std::shared_ptr<const transport::ZstdDictionary> dictionary;
+  if (const auto file = invocation[kZstdDictionary]) {
+    try {
+      dictionary = std::make_shared<const transport::ZstdDictionary>(as_bytes(read_file(*file)));
+    } catch (const std::runtime_error& error) {
+      throw UsageError(fmt::format("{}: {}: {}", file->origin, file->value, error.what()));
+    }
+  }
+  return std::make_shared<sources::JetstreamSource>(
+      stream_address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network"),
+      std::move(dictionary));
+}
+
+/// Checks that no source is named twice, and that a numeric cursor is used with only one source.
+void check_together(const std::vector<sources::SourceStart>& starts, const Invocation& invocation) {
+  for (auto one = starts.begin(); one != starts.end(); ++one) {
+    const std::string name = one->source->name();
+    if (std::any_of(starts.begin(), one,
+                    [&](const auto& other) { return other.source->name() == name; })) {
+      throw UsageError(fmt::format("{} is named twice", name));
+    }
+  }
+  const auto numbered = std::count_if(starts.begin(), starts.end(),
+                                      [](const auto& start) { return start.source->has_cursor(); });
+  if (invocation.is_given(kCursor) && numbered == 0) {
+    throw UsageError("--cursor: a Tap has none, it keeps events until they are acknowledged");
+  }
+  const auto cursor = invocation[kCursor];
+  if (cursor && numbered > 1 && cursor->kind == sources::CursorChoice::Kind::At) {
+    throw UsageError(invocation.find(kCursor)->origin +
+                     ": a number belongs to one source, and there are several: use live or oldest");
+  }
+}
 
 /// When another relay takes over, and when the first one is used again.
 sources::FailOver::Options fail_over_options(const Invocation& invocation) {
@@ -73,6 +142,93 @@ std::optional<backfill::AuditOptions> audit_options(
 }
 
 }  // namespace
+
+bool names_sources(const Invocation& invocation) {
+  return invocation.is_given(kRelay) || invocation.is_given(kTap) ||
+         invocation.is_given(kJetstream) || invocation.is_given(kLabeler);
+}
+
+std::vector<sources::SourceStart> source_choice(const Invocation& invocation) {
+  const bool is_named = names_sources(invocation);
+  const auto read = [&]<class T>(const Option<T>& option) {
+    return is_named && !invocation.is_given(option) ? T() : invocation[option];
+  };
+  const auto relay_urls = read(kRelay);
+  const auto labeler_urls = read(kLabeler);
+  const auto tap = read(kTap);
+  const auto jetstream = read(kJetstream);
+  const int kinds = int{!relay_urls.empty()} + int{tap.has_value()} + int{jetstream.has_value()};
+  if (!is_named && kinds > 1) {
+    throw UsageError(
+        "settings name several of a relay, a Tap and a Jetstream: select sources with --relay, "
+        "--tap "
+        "and --jetstream");
+  }
+  std::vector<std::shared_ptr<const sources::Source>> named;
+  named.reserve(relay_urls.size() + labeler_urls.size() + 2);
+  for (const SettingValue& url : relay_urls) {
+    named.push_back(std::make_shared<sources::RelaySource>(relay_address(url)));
+  }
+  if (tap) {
+    TapAddress found = tap_address(invocation);
+    named.push_back(
+        std::make_shared<sources::TapSource>(std::move(found.endpoint), std::move(found.password)));
+  }
+  if (jetstream) named.push_back(jetstream_source(invocation, *jetstream));
+  for (const SettingValue& url : labeler_urls) {
+    named.push_back(std::make_shared<sources::LabelerSource>(
+        stream_address(url, sources::kSubscribeLabelsPath, "wss://mod.bsky.app")));
+  }
+  if (named.empty()) invocation.require(kRelay, "wss://HOST");
+
+  const auto cursor = invocation[kCursor];
+  std::vector<sources::SourceStart> starts;
+  starts.reserve(named.size());
+  for (auto& source : named) {
+    const bool is_chosen = cursor && source->has_cursor();
+    starts.push_back({std::move(source), is_chosen ? *cursor : sources::CursorChoice{}});
+  }
+  check_together(starts, invocation);
+  return starts;
+}
+
+TapAddress tap_address(const Invocation& invocation) {
+  const SettingValue url = invocation.require(kTap, "ws://localhost:2480");
+  TapAddress tap{stream_address(url, kChannel, "ws://localhost:2480"), ""};
+  if (const auto file = invocation[kTapPasswordFile]) {
+    tap.password = read_password(*file);
+  }
+  return tap;
+}
+
+std::string sources_text(const std::vector<sources::SourceStart>& sources,
+                         const std::optional<verify::Level>& level) {
+  std::string text;
+  std::string standbys;
+  for (const auto& [source, cursor] : sources) {
+    if (source->has_standbys() && !text.empty()) {
+      standbys += fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ", source->url());
+      continue;
+    }
+    text += std::exchange(standbys, {});
+    if (!text.empty()) text += " and ";
+    text += fmt::format("{} ({})", source->url(), trust_text(*source, level));
+  }
+  return text + standbys;
+}
+
+std::string trust_text(const sources::Source& source, const std::optional<verify::Level>& level) {
+  switch (source.proof()) {
+    case sources::Proof::Commits:
+      return verify_text(level);
+    case sources::Proof::Labels:
+      // A label has no operations, so verification means checking its signature.
+      return "labels, " + (level ? std::string("verifying signatures") : verify_text(level));
+    case sources::Proof::None:
+      break;
+  }
+  return "an unverified source: its messages have no signatures";
+}
 
 app::IndexerOptions indexer_options(const Invocation& invocation) {
   app::IndexerOptions options;

@@ -14,14 +14,12 @@
 #include "accounts.hpp"
 #include "backfill_request.hpp"
 #include "commands.hpp"
-#include "feed/consumers/consumer_table.hpp"
-#include "init_file.hpp"
+#include "consumers/consumer_table.hpp"
 #include "init_plan.hpp"
 #include "invocation.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/session.hpp"
 #include "settings.hpp"
-#include "store/connection_string.hpp"
-#include "store/process_name.hpp"
-#include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
@@ -40,7 +38,7 @@ std::string identifier(const std::string& name) {
 
 /// The commands of docs/install.md for what may be missing. `role_exists`: the role of the URL
 /// could connect to the server.
-std::string superuser_commands(const store::ConnectionNames& names, bool role_exists) {
+std::string superuser_commands(const postgres::ConnectionNames& names, bool role_exists) {
   const std::string prefix = "\n  runuser -u postgres -- ";
   std::string text =
       prefix + "createuser --no-login skua_reader" + prefix + "createuser --no-login skua_writer";
@@ -52,8 +50,8 @@ std::string superuser_commands(const store::ConnectionNames& names, bool role_ex
                             names.user, names.database);
 }
 
-bool has_database(store::Session& session, const std::string& name) {
-  store::Params params;
+bool has_database(postgres::Session& session, const std::string& name) {
+  postgres::Params params;
   params.text(name);
   return session
       .execute({"init_database", "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)"},
@@ -61,17 +59,18 @@ bool has_database(store::Session& session, const std::string& name) {
       .boolean(0, 0);
 }
 
-bool may_create(store::Session& session) {
+bool may_create(postgres::Session& session) {
   return session.run("SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
       .boolean(0, 0);
 }
 
 /// Null: the server cannot be reached, or refuses the role there; `reason` says why.
-std::unique_ptr<store::Session> maintenance_session(const std::string& url, std::string& reason) {
+std::unique_ptr<postgres::Session> maintenance_session(const std::string& url,
+                                                       std::string& reason) {
   try {
-    return std::make_unique<store::Session>(store::with_database(url, kMaintenance),
-                                            store::process_name("skua init"));
-  } catch (const store::SqlError& error) {
+    return std::make_unique<postgres::Session>(postgres::with_database(url, kMaintenance),
+                                               postgres::process_name("skua init"));
+  } catch (const postgres::SqlError& error) {
     reason = error.what();
     return nullptr;
   }
@@ -80,7 +79,7 @@ std::unique_ptr<store::Session> maintenance_session(const std::string& url, std:
 /// Creates the database of a URL if it is missing, and prints that. If the role of the URL may not
 /// create it, throws std::runtime_error with the reason and the commands for a superuser.
 void create_missing_database(const std::string& url) {
-  const store::ConnectionNames names = store::connection_names(url);
+  const postgres::ConnectionNames names = postgres::connection_names(url);
   std::string reason;
   const auto server = maintenance_session(url, reason);
   if (server && !has_database(*server, names.database)) {
@@ -95,8 +94,8 @@ void create_missing_database(const std::string& url) {
     fmt::print("created the database {}\n", names.database);
   }
   try {
-    const store::Session session(url, store::process_name("skua init"));
-  } catch (const store::SqlError& error) {
+    const postgres::Session session(url, postgres::process_name("skua init"));
+  } catch (const postgres::SqlError& error) {
     throw std::runtime_error(
         fmt::format("the database cannot be used: {}\nIf the server runs and the role or the "
                     "database is missing, a superuser of PostgreSQL creates them, with these "
@@ -120,7 +119,7 @@ std::string list_text(const std::vector<std::string>& names) {
 /// The planned steps, which are printed before the last question.
 std::string plan_text(const InitPlan& plan, const std::filesystem::path& file) {
   std::string text = fmt::format("\nfile         {}\ndatabase     {}\n", file.string(),
-                                 store::without_password(plan.database));
+                                 postgres::without_password(plan.database));
   if (!plan.accounts.empty()) text += fmt::format("accounts     {}\n", list_text(plan.accounts));
   text += fmt::format("collections  {}\n",
                       plan.collections.empty() ? "all" : list_text(plan.collections));
@@ -170,8 +169,8 @@ class DatabaseSteps {
   int add_projections() const {
     std::vector<std::string> existing;
     {
-      store::Session session(plan_.database, store::process_name("skua init"));
-      for (const feed::Consumer& consumer : feed::read_consumers(session)) {
+      postgres::Session session(plan_.database, postgres::process_name("skua init"));
+      for (const consumers::Consumer& consumer : consumers::read_consumers(session)) {
         existing.push_back(consumer.name);
       }
     }
@@ -188,7 +187,7 @@ class DatabaseSteps {
   void queue_backfill() const {
     BackfillRequest request;
     for (const std::string& did : dids_) request.jobs.emplace_back().did = did;
-    store::Session session(plan_.database, store::process_name("skua init"));
+    postgres::Session session(plan_.database, postgres::process_name("skua init"));
     queue_request(session, request, backfill::Again::No);
   }
 
@@ -245,7 +244,7 @@ int init(const Invocation& given) {
 
   create_missing_database(plan.database);
   const auto copy = write_init_file(file, init_file_text(plan),
-                                    store::connection_names(plan.database).has_password);
+                                    postgres::connection_names(plan.database).has_password);
   fmt::print("wrote {}{}\n", file.string(), copy ? "; the former file is " + copy->string() : "");
   std::fflush(stdout);
   const SettingsFile written(file.string());

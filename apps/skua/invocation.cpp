@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
+#include "postgres/connection_string.hpp"
 #include "settings.hpp"
-#include "store/connection_string.hpp"
 
 namespace skua::cli {
 namespace {
@@ -121,7 +121,7 @@ std::string Invocation::command_to_copy(std::string_view words) const {
   std::string text = fmt::format("{} {}", shell_word(program), words);
   if (is_given(kConfig)) text += " --config " + shell_word(find(kConfig)->value);
   if (is_given(kDatabase)) {
-    text += " --database " + shell_word(store::without_password(find(kDatabase)->value));
+    text += " --database " + shell_word(postgres::without_password(find(kDatabase)->value));
   }
   return text;
 }

@@ -8,19 +8,19 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/count_text.hpp"
+#include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database.hpp"
-#include "lexicon/lexicon_error.hpp"
+#include "lexicon/schema_builder.hpp"
+#include "lexicon_store/added_checks.hpp"
 #include "lexicon_store/lexicon_table.hpp"
-#include "lexicon_store/property_index.hpp"
 #include "option.hpp"
+#include "postgres/server_clock.hpp"
+#include "postgres/session.hpp"
 #include "recheck/recheck.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
-#include "store/server_clock.hpp"
-#include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
@@ -85,7 +85,7 @@ const Document& indexed_document(const std::vector<Document>& documents,
 }
 
 /// Drops the indexes of properties that changed.
-void drop_old_indexes(store::Session& session, const std::vector<LexiconChange>& changes) {
+void drop_old_indexes(postgres::Session& session, const std::vector<LexiconChange>& changes) {
   for (const LexiconChange& change : changes) {
     const std::string& nsid = change.lexicon.document.nsid;
     if (!change.is_changed || change.lexicon.view_name.empty()) continue;
@@ -95,7 +95,7 @@ void drop_old_indexes(store::Session& session, const std::vector<LexiconChange>&
   }
 }
 
-void build_indexes(store::Session& session, const StoredLexicon& lexicon,
+void build_indexes(postgres::Session& session, const StoredLexicon& lexicon,
                    const std::vector<std::string>& properties) {
   PropertyIndexes indexes(session, lexicon.document.nsid);
   for (const Column& column : lexicon.columns) {
@@ -118,7 +118,7 @@ int lexicon_add(const Invocation& invocation) {
   for (const std::string& file : invocation[kDocuments]) documents.push_back(document_of(file));
   const std::string indexed =
       properties.empty() ? "" : indexed_document(documents, properties).nsid;
-  store::Session session = open_database(invocation, "skua lexicon");
+  postgres::Session session = open_database(invocation, "skua lexicon");
   std::vector<LexiconChange> changes;
   try {
     changes = lexicon_store::add_lexicons(session, documents);
@@ -140,7 +140,7 @@ int lexicon_add(const Invocation& invocation) {
 }
 
 int lexicon_list(const Invocation& invocation) {
-  store::Session session = open_database(invocation, "skua lexicon");
+  postgres::Session session = open_database(invocation, "skua lexicon");
   const auto lexicons = lexicon_store::read_lexicons(session);
   if (lexicons.empty()) {
     fmt::print("no lexicons were added\n");
@@ -160,7 +160,7 @@ int lexicon_list(const Invocation& invocation) {
 
 int lexicon_show(const Invocation& invocation) {
   const std::string nsid = invocation[kNsid];
-  store::Session session = open_database(invocation, "skua lexicon");
+  postgres::Session session = open_database(invocation, "skua lexicon");
   for (const StoredLexicon& lexicon : lexicon_store::read_lexicons(session)) {
     if (lexicon.document.nsid != nsid) continue;
     fmt::print("{}\n", nlohmann::json::parse(lexicon.document.json).dump(2));
@@ -172,7 +172,7 @@ int lexicon_show(const Invocation& invocation) {
 
 int lexicon_remove(const Invocation& invocation) {
   const std::string nsid = invocation[kNsid];
-  store::Session session = open_database(invocation, "skua lexicon");
+  postgres::Session session = open_database(invocation, "skua lexicon");
   std::optional<StoredLexicon> removed;
   try {
     removed = lexicon_store::remove_lexicon(session, nsid);
@@ -191,7 +191,7 @@ int lexicon_remove(const Invocation& invocation) {
 }
 
 /// The present lexicons, as soon as all processes apply them. False: stopped.
-bool wait_for_lexicons(StopSignal& stop, store::Session& session, recheck::Lexicons& lexicons) {
+bool wait_for_lexicons(StopSignal& stop, postgres::Session& session, recheck::Lexicons& lexicons) {
   for (;;) {
     lexicons = recheck::present_lexicons(session);
     if (lexicons.is_settled) return true;
@@ -215,11 +215,11 @@ bool check_table(StopSignal& stop, const recheck::RecheckServices& services,
 
 int lexicon_check(const Invocation& invocation) {
   StopSignal stop;
-  store::Session session = open_database(invocation, "skua lexicon");
+  postgres::Session session = open_database(invocation, "skua lexicon");
   if (!can_use_indexes(session, "lexicon check")) return kFailure;
-  store::ServerClock clock(system_clock());
+  postgres::ServerClock clock(system_clock());
   clock.compare(session);
-  const auto ids = std::make_unique<resolve::SharedIds>();
+  const auto ids = std::make_unique<ids::SharedIds>();
   recheck::RecheckMetrics metrics;
   const recheck::RecheckServices services{session, *ids, clock, metrics};
   recheck::Lexicons lexicons;

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "base/log_format.hpp"
 #include "base/memory_trimmer.hpp"
 #include "command_line/completion.hpp"
 #include "command_line/display_text.hpp"
@@ -22,8 +21,8 @@
 #include "command_line/unknown_word.hpp"
 #include "command_line/walk.hpp"
 #include "commands.hpp"
-#include "progress.hpp"
 #include "settings.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {

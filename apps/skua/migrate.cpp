@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "base/count_text.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "database.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/migrations.hpp"
+#include "postgres/session.hpp"
 #include "settings.hpp"
-#include "store/migrations.hpp"
-#include "store/process_name.hpp"
-#include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
@@ -18,10 +18,10 @@ const Option<bool> kVerbose({.name = "--verbose",
                              .meaning = "Print each applied file on a line of its own"});
 
 /// The changes in one line.
-std::string summary(const store::SchemaChanges& applied) {
+std::string summary(const postgres::SchemaChanges& applied) {
   if (applied.empty()) return "nothing to do: the schema is up to date";
   if (applied.is_new) {
-    return fmt::format("the schema is new: version {}", store::schema().version());
+    return fmt::format("the schema is new: version {}", postgres::schema().version());
   }
   std::vector<std::string> names;
   if (applied.migrations.empty()) {
@@ -35,11 +35,11 @@ std::string summary(const store::SchemaChanges& applied) {
 
 int migrate(const Invocation& invocation) {
   const std::string url = require_database(invocation);
-  store::Session session(url, store::process_name("skua migrate"));
-  const store::SchemaChanges applied = store::migrate(session, store::schema());
+  postgres::Session session(url, postgres::process_name("skua migrate"));
+  const postgres::SchemaChanges applied = postgres::migrate(session, postgres::schema());
   if (invocation[kVerbose]) {
     if (applied.is_new) {
-      for (const auto& file : store::schema().tables) fmt::print("applied {}\n", file.name);
+      for (const auto& file : postgres::schema().tables) fmt::print("applied {}\n", file.name);
     }
     for (const auto& migration : applied.migrations) fmt::print("applied {}\n", migration.label());
     for (const auto& file : applied.definitions) fmt::print("applied {}\n", file.name);

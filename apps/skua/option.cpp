@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/ascii.hpp"
+#include "base/text.hpp"
 
 namespace skua::cli {
 namespace {

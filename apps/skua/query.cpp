@@ -13,17 +13,16 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "command_line/display_text.hpp"
 #include "commands.hpp"
 #include "database.hpp"
-#include "progress.hpp"
-#include "query_arguments.hpp"
+#include "postgres/session.hpp"
 #include "query_list.hpp"
 #include "query_note.hpp"
 #include "result_text.hpp"
 #include "settings.hpp"
-#include "store/session.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
@@ -74,7 +73,7 @@ std::vector<std::string> texts_of(const Invocation& invocation, const NamedQuery
 /// One run of a query.
 struct Execution {
   const NamedQuery& query;
-  store::Params params;
+  postgres::Params params;
   /// The query returns one row more than the limit, which shows whether there are more rows.
   std::string sql;
 };
@@ -87,7 +86,7 @@ Execution execution_of(const NamedQuery& query, const std::vector<std::string>& 
   return execution;
 }
 
-store::Rows rows_of(store::Session& session, const Execution& execution, bool as_json) {
+postgres::Rows rows_of(postgres::Session& session, const Execution& execution, bool as_json) {
   return session.execute(
       {"query_" + execution.query.name,
        as_json ? fmt::format("SELECT row_to_json(q)::text FROM (\n{}\n) AS q", execution.sql)
@@ -97,14 +96,14 @@ store::Rows rows_of(store::Session& session, const Execution& execution, bool as
 
 /// Whether each column of these rows has the type timestamptz. The server plans the query again,
 /// and does not run it.
-std::vector<bool> time_columns(store::Session& session, const Execution& execution,
-                               const store::Rows& rows) {
+std::vector<bool> time_columns(postgres::Session& session, const Execution& execution,
+                               const postgres::Rows& rows) {
   std::vector<std::string> types;
   for (std::size_t i = 0; i < rows.columns(); ++i) {
     types.push_back(
         fmt::format("pg_typeof(q.\"{}\") = 'timestamptz'::regtype", rows.column_name(i)));
   }
-  const store::Rows found = session.execute(
+  const postgres::Rows found = session.execute(
       {"query_types_" + execution.query.name,
        fmt::format("SELECT {} FROM (SELECT) AS one LEFT JOIN (SELECT * FROM (\n{}\n) AS s LIMIT 0) "
                    "AS q ON true",
@@ -116,7 +115,7 @@ std::vector<bool> time_columns(store::Session& session, const Execution& executi
 }
 
 /// JSON with everything beyond ASCII escaped.
-std::string json_text(const store::Rows& rows, std::size_t count, bool has_more,
+std::string json_text(const postgres::Rows& rows, std::size_t count, bool has_more,
                       const std::vector<QueryNote>& notes) {
   nlohmann::ordered_json result{{"rows", nlohmann::ordered_json::array()},
                                 {"more", has_more},
@@ -163,14 +162,14 @@ void print_table(const QueryResult& result, bool is_wide) {
 }
 
 /// Runs a query and prints its rows, `notes`, and the notes about the rows.
-void print_answer(store::Session& session, const Execution& execution,
+void print_answer(postgres::Session& session, const Execution& execution,
                   std::optional<std::int64_t> limit, const Invocation& invocation,
                   std::vector<QueryNote>& notes) {
   // The plans of reports: a session of the indexer only uses indexes.
   session.run("RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin");
-  const store::Transaction transaction(session);
+  const postgres::Transaction transaction(session);
   session.run("SET TRANSACTION READ ONLY");
-  const store::Rows rows = rows_of(session, execution, invocation[kJson]);
+  const postgres::Rows rows = rows_of(session, execution, invocation[kJson]);
   append(notes, missing_records(session, execution.query, invocation));
   const bool has_more = limit && rows.size() > static_cast<std::size_t>(*limit);
   const std::size_t count = has_more ? static_cast<std::size_t>(*limit) : rows.size();
@@ -216,14 +215,14 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
     return kSuccess;
   }
   const auto timeout = invocation[kQueryTimeout];
-  store::Session session = open_database(invocation, "skua query");
+  postgres::Session session = open_database(invocation, "skua query");
   session.run(fmt::format("SET statement_timeout = '{}s'", timeout.count()));
   auto notes = missing_work(session, invocation);
   append(notes, missing_needs(session, query, invocation));
   try {
     append(notes, missing_subjects(session, query, values, invocation));
     print_answer(session, execution_of(query, values, limit), limit, invocation, notes);
-  } catch (const store::SqlError&) {
+  } catch (const postgres::SqlError&) {
     // A missing projection or index may be the reason why the query takes too long.
     print_notes(notes);
     throw;

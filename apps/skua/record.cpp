@@ -7,18 +7,17 @@
 #include <fmt/format.h>
 
 #include "addresses.hpp"
-#include "base/count_text.hpp"
 #include "base/guarded.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "event/frame_decoder.hpp"
-#include "progress.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
 #include "transport/capture.hpp"
-#include "transport/relay_stream.hpp"
 #include "transport/stream_client.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {

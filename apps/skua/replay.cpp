@@ -8,22 +8,22 @@
 #include <fmt/format.h>
 
 #include "accounts.hpp"
-#include "base/count_text.hpp"
+#include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database.hpp"
 #include "option.hpp"
-#include "progress.hpp"
+#include "postgres/outage.hpp"
 #include "settings.hpp"
 #include "status/metrics_text.hpp"
 #include "status/rate_window.hpp"
 #include "stop_signal.hpp"
-#include "store/outage.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
 
-void print_verification(const status::Metrics& metrics) {
+void print_verification(const pipeline::Metrics& metrics) {
   if (!metrics.is_verified) {
     fmt::print("not verified: signatures and operation chains were not checked\n");
     return;
@@ -42,14 +42,14 @@ void print_verification(const status::Metrics& metrics) {
   }
 }
 
-void print_handles(const status::Metrics& metrics) {
+void print_handles(const pipeline::Metrics& metrics) {
   fmt::print("handles: {} confirmed, {} not confirmed, {} failed\n", metrics.count("handles_valid"),
              metrics.count("handles_invalid"), counted(metrics.count("handles_failed"), "lookup"));
 }
 
 /// The DNS server for handles: only on request, because a capture may be old.
-std::optional<identity::DnsServer> handle_checks_of_replay(const Invocation& invocation,
-                                                           bool uses_network) {
+std::optional<documents::DnsServer> handle_checks_of_replay(const Invocation& invocation,
+                                                            bool uses_network) {
   if (!invocation.has(kHandles)) return std::nullopt;
   auto checks = handle_checks(invocation);
   if (checks && uses_network) return checks;
@@ -99,17 +99,17 @@ int replay(const Invocation& invocation) {
     complete = replay.wait_for(std::chrono::milliseconds(100));
     stopping = stop_signal.wait_for(std::chrono::milliseconds(0));
     if (std::chrono::steady_clock::now() >= next_line) {
-      status::Metrics now = replay.metrics();
+      pipeline::Metrics now = replay.metrics();
       now.connected = true;
       print_progress(status::metrics_text(rates.add(now, std::nullopt), {now},
-                                          store::outage_monitor().current()),
+                                          postgres::outage_monitor().current()),
                      stderr);
       next_line += every;
     }
   }
   stop_signal.limit_the_end();
   const bool drained = replay.stop();
-  const status::Metrics end = replay.metrics();
+  const pipeline::Metrics end = replay.metrics();
   fmt::print("{}: {}, {}, {} changed, {} unchanged, {}\n", complete ? "replayed" : "not finished",
              counted(end.count("frames"), "frame"), counted(end.count("events"), "event"),
              counted(end.count("rows"), "row"), end.count("unchanged"),

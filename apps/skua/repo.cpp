@@ -19,17 +19,15 @@
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/resync_rows.hpp"
 #include "backfill_request.hpp"
-#include "base/count_text.hpp"
-#include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database.hpp"
-#include "progress.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/session.hpp"
 #include "settings.hpp"
-#include "status/repository_info.hpp"
+#include "status/reports.hpp"
 #include "stop_signal.hpp"
-#include "store/process_name.hpp"
-#include "store/session.hpp"
 #include "watch_backfill.hpp"
 
 namespace skua::cli {
@@ -42,7 +40,7 @@ int repo_info(const Invocation& invocation) {
   std::size_t problems = 0;
   const std::vector<std::string> dids = look_up(accounts, problems);
   if (dids.empty()) return kFailure;
-  store::Session session(url, store::process_name("skua repo info"));
+  postgres::Session session(url, postgres::process_name("skua repo info"));
   bool is_first = true;
   for (const std::string& did : dids) {
     const nlohmann::json info = status::read_repository_info(session, did);
@@ -78,17 +76,17 @@ enum class End : std::uint8_t { AllWell, SomeFailed, Stopped };
 class Asker {
  public:
   explicit Asker(std::string database_url) : database_url_(std::move(database_url)) {}
-  store::Session& session() {
+  postgres::Session& session() {
     if (!session_ || !session_->connected()) {
-      session_ =
-          std::make_unique<store::Session>(database_url_, store::process_name("skua repo resync"));
+      session_ = std::make_unique<postgres::Session>(database_url_,
+                                                     postgres::process_name("skua repo resync"));
     }
     return *session_;
   }
 
  private:
   const std::string database_url_;
-  std::unique_ptr<store::Session> session_;
+  std::unique_ptr<postgres::Session> session_;
 };
 
 std::vector<std::string> dids_of_jobs(std::span<const backfill::NewJob> jobs) {
@@ -111,7 +109,7 @@ class OtherLeaseOwners {
           leased_by[job.lease_owner.value_or("?")] += 1;
         }
       }
-    } catch (const store::ServerError&) {
+    } catch (const postgres::ServerError&) {
       return {};
     }
     std::string lines;
@@ -160,17 +158,17 @@ std::string end_text(const backfill::JobRow& job, const std::string& change) {
 }
 
 /// The hosting status of each account that is hidden.
-std::map<std::string, std::string> hidden_accounts(store::Session& session,
+std::map<std::string, std::string> hidden_accounts(postgres::Session& session,
                                                    const std::vector<std::string>& dids) {
-  static const store::Statement kHidden{
+  static const postgres::Statement kHidden{
       "resync_hidden",
       "SELECT did, coalesce(status, 'not active'), status_time FROM bsky.actors "
       "WHERE did = ANY($1::text[]) AND NOT active"};
-  store::Array array(store::Array::Type::text);
+  postgres::Array array(postgres::Array::Type::text);
   for (const std::string& did : dids) array.text(did);
-  store::Params params;
+  postgres::Params params;
   params.array(array);
-  const store::Rows rows = session.execute(kHidden, params);
+  const postgres::Rows rows = session.execute(kHidden, params);
   std::map<std::string, std::string> hidden;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::string text(rows.text(i, 1));
@@ -186,7 +184,7 @@ bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
   bool is_compared = true;
   try {
     changes = backfill::rows_changed(asker.session(), dids);
-  } catch (const store::SqlError&) {
+  } catch (const postgres::SqlError&) {
     // The remembered rows were lost with the connection.
     is_compared = false;
   }

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/count_text.hpp"
+#include "base/text.hpp"
 #include "command_line/display_text.hpp"
 
 namespace skua::cli {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "store/rows.hpp"
+#include "postgres/rows.hpp"
 
 namespace skua::cli {
 
 // The result of a query as text, for `skua query`.
 
 struct QueryResult {
-  store::Rows rows;
+  postgres::Rows rows;
   /// The first rows, which are shown.
   std::size_t count = 0;
   /// By column: whether it has the type timestamptz.

@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/syntax.hpp"
-#include "base/count_text.hpp"
+#include "base/text.hpp"
 #include "base/time.hpp"
 #include "commands.hpp"
 #include "database.hpp"
+#include "postgres/session.hpp"
 #include "retention/removal.hpp"
 #include "settings.hpp"
-#include "store/filter_table.hpp"
-#include "store/session.hpp"
+#include "tables/filter_table.hpp"
 
 namespace skua::cli {
 namespace {
@@ -32,7 +32,7 @@ const Option<std::chrono::seconds> kKeep({.name = "DURATION",
                                          retention_time);
 
 int retention_list(const Invocation& invocation) {
-  store::Session session = open_database(invocation, "skua retention");
+  postgres::Session session = open_database(invocation, "skua retention");
   const auto rules = retention::read_rules(session);
   if (invocation[kJson]) {
     nlohmann::json json = nlohmann::json::array();
@@ -59,8 +59,8 @@ int retention_list(const Invocation& invocation) {
 int retention_set(const Invocation& invocation) {
   const std::string collection = invocation[kCollection];
   const auto keep = invocation[kKeep];
-  store::Session session = open_database(invocation, "skua retention");
-  if (!store::set_retention(session, collection, keep)) {
+  postgres::Session session = open_database(invocation, "skua retention");
+  if (!tables::set_retention(session, collection, keep)) {
     fmt::print("nothing changed\n");
     return kSuccess;
   }
@@ -73,8 +73,8 @@ int retention_set(const Invocation& invocation) {
 
 int retention_remove(const Invocation& invocation) {
   const std::string collection = invocation[kCollection];
-  store::Session session = open_database(invocation, "skua retention");
-  if (!store::set_retention(session, collection, std::nullopt)) {
+  postgres::Session session = open_database(invocation, "skua retention");
+  if (!tables::set_retention(session, collection, std::nullopt)) {
     fmt::print("nothing changed: records of {} are kept\n", collection);
     return kSuccess;
   }
@@ -83,7 +83,7 @@ int retention_remove(const Invocation& invocation) {
 }
 
 int retention_apply(const Invocation& invocation) {
-  store::Session session = open_database(invocation, "skua retention");
+  postgres::Session session = open_database(invocation, "skua retention");
   if (!can_use_indexes(session, "retention apply")) return kFailure;
   retention::RemovalMetrics metrics;
   while (retention::purge_deleted(session, {}, metrics) > 0) {

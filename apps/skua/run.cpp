@@ -13,26 +13,23 @@
 #include "accounts.hpp"
 #include "app/indexer.hpp"
 #include "backfill_request.hpp"
-#include "base/count_text.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
-#include "filter_choice.hpp"
 #include "indexer_options.hpp"
-#include "progress.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/database_watch.hpp"
+#include "postgres/outage.hpp"
+#include "postgres/session.hpp"
 #include "run_pages.hpp"
-#include "running_settings.hpp"
 #include "settings.hpp"
-#include "source_choice.hpp"
 #include "status/backfill_text.hpp"
 #include "status/database_size.hpp"
 #include "status/line_layout.hpp"
 #include "status/metrics_text.hpp"
 #include "status/rate_window.hpp"
 #include "stop_signal.hpp"
-#include "store/database_watch.hpp"
-#include "store/outage.hpp"
-#include "store/process_name.hpp"
-#include "store/session.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
@@ -64,7 +61,7 @@ const RequestOptions kRequestOfRun{kBackfillWho, kBackfillFiles, kBackfillHosts,
 
 /// True if waiting does not help: the server answers and refuses this user or this database. While
 /// it starts, stops, recovers or is full, it also reports FATAL.
-bool is_refusal(const store::ServerError& error) {
+bool is_refusal(const postgres::ServerError& error) {
   const std::string_view message = error.what();
   const auto says = [&](std::string_view part) { return message.find(part) != message.npos; };
   return says("FATAL:") && !says("the database system is") && !says("connection slots") &&
@@ -82,11 +79,11 @@ bool with_retry(StopSignal& stop_signal, F&& work) {
     try {
       work();
       return true;
-    } catch (const store::DatabaseChanged&) {
+    } catch (const postgres::DatabaseChanged&) {
       throw;
-    } catch (const store::ServerError& error) {
+    } catch (const postgres::ServerError& error) {
       if (is_refusal(error)) throw;
-      store::log_retry("skua", "cannot use the database", error);
+      postgres::log_retry("skua", "cannot use the database", error);
     }
     if (stop_signal.wait_for(wait)) return false;
   }
@@ -99,11 +96,11 @@ std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
   with_retry(stop_signal, [&] {
     for (;;) {
       // Nothing is remembered yet: the first database that answers is accepted.
-      store::database_watch().forget(options.database_url);
+      postgres::database_watch().forget(options.database_url);
       try {
         indexer = std::make_unique<app::Indexer>(options, system_clock());
         return;
-      } catch (const store::DatabaseChanged& change) {
+      } catch (const postgres::DatabaseChanged& change) {
         logger("skua")->warn("{}: starting again", change.what());
       }
     }
@@ -117,13 +114,13 @@ class MetricsPrinter {
   MetricsPrinter(const app::Indexer& indexer, const RunPages& pages,
                  const std::string& database_url)
       : indexer_(indexer), pages_(pages), disk_(database_url, system_clock()) {
-    rates_.add(status::total(indexer.metrics()), std::nullopt);
+    rates_.add(pipeline::total(indexer.metrics()), std::nullopt);
     disk_.start();
   }
 
   void print() {
-    const std::vector<status::Metrics> metrics = indexer_.metrics();
-    const status::Rates rates = rates_.add(status::total(metrics), disk_.latest());
+    const std::vector<pipeline::Metrics> metrics = indexer_.metrics();
+    const status::Rates rates = rates_.add(pipeline::total(metrics), disk_.latest());
     print_progress(status::metrics_text(rates, metrics, outage(), pages_.problems()));
     if (const auto moment = indexer_.backfill()) {
       print_progress(status::indented({status::backfill_summary(*moment)}));
@@ -132,9 +129,9 @@ class MetricsPrinter {
 
  private:
   /// A server that accepts connections but does not answer counts as unreachable.
-  std::optional<store::Outage> outage() const {
-    if (auto outage = store::outage_monitor().current()) return outage;
-    if (const auto since = disk_.unanswered_since()) return store::Outage{*since, "no answer"};
+  std::optional<postgres::Outage> outage() const {
+    if (auto outage = postgres::outage_monitor().current()) return outage;
+    if (const auto since = disk_.unanswered_since()) return postgres::Outage{*since, "no answer"};
     return std::nullopt;
   }
 
@@ -156,7 +153,7 @@ enum class RunEnd : std::uint8_t {
 bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest& request,
                       StopSignal& stop_signal) {
   return with_retry(stop_signal, [&] {
-    store::Session session(options.database_url, store::process_name("skua run ask"));
+    postgres::Session session(options.database_url, postgres::process_name("skua run ask"));
     app::Indexer::release_backfill(session, system_clock());
     queue_request(session, request);
   });
@@ -164,7 +161,7 @@ bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest&
 
 RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
                  std::chrono::seconds every, StopSignal& stop_signal, RunPages& pages) {
-  constexpr std::chrono::milliseconds kGlance{250};
+  constexpr std::chrono::milliseconds kStopCheckInterval{250};
   MetricsPrinter printer(indexer, pages, database_url);
   pages::Heartbeat& heartbeat = pages.main_loop();
   const auto ends = [&] { return indexer.fatal_error() || indexer.database_change(); };
@@ -172,9 +169,9 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
   while (!stopping && !ends()) {
     // Short waits, so that a fatal error is noticed soon; a line only once per interval.
     for (auto waited = std::chrono::milliseconds(0); waited < every && !stopping;
-         waited += kGlance) {
+         waited += kStopCheckInterval) {
       heartbeat.beat(std::chrono::steady_clock::now());
-      stopping = stop_signal.wait_for(kGlance) || ends();
+      stopping = stop_signal.wait_for(kStopCheckInterval) || ends();
     }
     printer.print();
   }
@@ -189,13 +186,13 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   stop_signal.limit_the_end();
   const bool clean = indexer.stop();
   const auto metrics = indexer.metrics();
-  const status::Metrics end = status::total(metrics);
+  const pipeline::Metrics end = pipeline::total(metrics);
   std::string line =
       fmt::format("stopped {}: {}, {}, {}",
                   clean ? "cleanly" : "with work unfinished, which the next start repeats",
                   counted(end.count("frames"), "frame"), counted(end.count("events"), "event"),
                   counted(end.count("rows"), "row"));
-  for (const status::Metrics& one : metrics) {
+  for (const pipeline::Metrics& one : metrics) {
     line += fmt::format(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
                         one.cursor ? std::to_string(*one.cursor) : "-");
   }
@@ -235,7 +232,7 @@ std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest&
     indexer->start();
     pages.show(indexer.get());
     end = watch_run(*indexer, options.database_url, every, stop_signal, pages);
-  } catch (const store::DatabaseChanged&) {
+  } catch (const postgres::DatabaseChanged&) {
     // This may happen between two connections of the start.
   }
   if (end == RunEnd::Stop) {
@@ -254,7 +251,7 @@ std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest&
 
 RunningSettings running_settings(const app::IndexerOptions& options) {
   RunningSettings running{
-      .process = store::process_token(),
+      .process = postgres::process_token(),
       .verify = std::string(verify_name(options.verify)),
       .plc = options.accounts.plc_url,
       .ca_file = options.ca_file.empty() ? "" : std::filesystem::absolute(options.ca_file).string(),

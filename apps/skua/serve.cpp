@@ -11,26 +11,26 @@
 #include "accounts.hpp"
 #include "addresses.hpp"
 #include "app/database.hpp"
-#include "base/count_text.hpp"
 #include "base/log.hpp"
-#include "base/metric_group.hpp"
-#include "change_feed/feed_server.hpp"
+#include "base/metric.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "database.hpp"
 #include "pages/pages.hpp"
-#include "progress.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/runtime.hpp"
+#include "postgres/session.hpp"
 #include "run_pages.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
-#include "store/process_name.hpp"
-#include "store/runtime.hpp"
-#include "store/session.hpp"
+#include "streams/feed_server.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
 
 bool may_write_consumers(const std::string& url) {
-  store::Session session(url, store::process_name("skua serve"));
+  postgres::Session session(url, postgres::process_name("skua serve"));
   return session.run("SELECT has_table_privilege('skua.consumer_lanes', 'UPDATE')").boolean(0, 0);
 }
 
@@ -38,8 +38,9 @@ int serve(const Invocation& invocation) {
   StopSignal stop_signal;
   const auto listen = invocation[kListen];
   // The reason is printed at the end.
-  store::Runtime runtime(require_database(invocation), system_clock(), [](const std::string&) {});
-  change_feed::FeedServer::Options options;
+  postgres::Runtime runtime(require_database(invocation), system_clock(),
+                            [](const std::string&) {});
+  streams::FeedServer::Options options;
   options.server.address = listen.address;
   options.server.port = listen.port;
   options.server.limits.connections = invocation[kMaxClients];
@@ -56,7 +57,7 @@ int serve(const Invocation& invocation) {
   options.webhooks.request_time = invocation[kWebhookTimeout];
   options.webhooks.ca_file = invocation[kCaFile];
 
-  change_feed::FeedMetrics metrics;
+  streams::FeedMetrics metrics;
   const auto runtime_of_admin = admin_runtime(runtime.database_url);
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
   pages::Heartbeat main_loop("main");
@@ -79,7 +80,7 @@ int serve(const Invocation& invocation) {
                                .loops = {&main_loop}});
   pages.add_routes(options.routes);
   admin.add_routes(options.routes);
-  change_feed::FeedServer server(runtime, std::move(options), metrics);
+  streams::FeedServer server(runtime, std::move(options), metrics);
   if (!is_loopback) {
     logger("serve")->warn(
         "{} is not a loopback address: whoever reaches it can read all changes, without TLS and "

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "addresses.hpp"
-#include "identity/txt_lookup.hpp"
+#include "documents/handle_check.hpp"
 #include "option.hpp"
-#include "sources/cursor_choice.hpp"
-#include "store/repository_table.hpp"
+#include "sources/source.hpp"
+#include "tables/repository_table.hpp"
 #include "verify/commit_verifier.hpp"
 
 namespace skua::cli {
@@ -36,7 +36,7 @@ std::string read_database(const SettingValue& given);
 std::string read_plc(const SettingValue& given);
 /// Accepts a file of certificates.
 std::string read_ca_file(const SettingValue& given);
-identity::DnsServer read_dns(const SettingValue& given);
+documents::DnsServer read_dns(const SettingValue& given);
 /// `live`, `oldest` or a sequence number.
 sources::CursorChoice read_cursor(const SettingValue& given);
 /// Zero: off.
@@ -132,12 +132,12 @@ inline const Setting<std::optional<verify::Level>> kVerify(
     one_of<std::optional<verify::Level>>({{"full", verify::Level::Full},
                                           {"signature", verify::Level::Signature},
                                           {"none", std::nullopt}}));
-inline const Setting<store::Resync> kResync(
+inline const Setting<tables::Resync> kResync(
     {.name = "--resync",
      .type = "complete|all",
      .meaning = "Repositories that are downloaded again after a gap: complete ones only, or all",
      .default_value = "complete"},
-    one_of<store::Resync>({{"complete", store::Resync::Complete}, {"all", store::Resync::All}}));
+    one_of<tables::Resync>({{"complete", tables::Resync::Complete}, {"all", tables::Resync::All}}));
 inline const Setting<std::optional<std::chrono::seconds>> kAuditEvery(
     {.name = "--audit-every",
      .type = "DURATION|off",
@@ -152,11 +152,11 @@ inline const Setting<Handles> kHandles(
                 "verification",
      .default_value = "checked"},
     one_of<Handles>({{"checked", Handles::Checked}, {"claimed", Handles::Claimed}}));
-inline const Setting<identity::DnsServer> kDns({.name = "--dns",
-                                                .type = "ADDRESS[:PORT]",
-                                                .meaning = "DNS server for handles",
-                                                .default_text = "the system's"},
-                                               read_dns);
+inline const Setting<documents::DnsServer> kDns({.name = "--dns",
+                                                 .type = "ADDRESS[:PORT]",
+                                                 .meaning = "DNS server for handles",
+                                                 .default_text = "the system's"},
+                                                read_dns);
 inline const Setting<std::string> kPlc({.name = "--plc",
                                         .type = "URL",
                                         .meaning = "PLC directory",
@@ -323,5 +323,18 @@ inline const Option<std::string> kConsumerName(
     {.name = "NAME",
      .meaning = "The name of a consumer, see `skua consumers list`",
      .known_values = projection_names});
+
+/// All settings for people: their names, defaults and meanings.
+std::string settings_text();
+
+/// The same as a Markdown table, for docs/settings.md.
+std::string settings_markdown();
+
+/// A setting as it is in the file of --config, after its meaning and its default as comments.
+/// Without a value it is commented out, with an example.
+std::string setting_toml(const OptionText& setting, const std::optional<std::string>& value);
+
+/// An example of the file of --config: every setting, commented out.
+std::string settings_toml();
 
 }  // namespace skua::cli

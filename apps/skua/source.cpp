@@ -1,15 +1,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/count_text.hpp"
+#include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database.hpp"
+#include "postgres/locks.hpp"
+#include "postgres/session.hpp"
 #include "settings.hpp"
-#include "status/source_list.hpp"
-#include "store/session.hpp"
-#include "store/source_lock.hpp"
-#include "store/source_table.hpp"
+#include "status/reports.hpp"
+#include "tables/source_table.hpp"
 
 namespace skua::cli {
 namespace {
@@ -18,7 +18,7 @@ const Option<std::string> kSourceName({.name = "NAME",
                                        .meaning = "The name of a source, see `skua source list`"});
 
 int source_list(const Invocation& invocation) {
-  store::Session session = open_database(invocation, "skua source");
+  postgres::Session session = open_database(invocation, "skua source");
   nlohmann::json sources = status::read_source_list(session);
   if (invocation[kJson]) {
     // Metrics are printed by `skua status` only.
@@ -37,11 +37,11 @@ int source_list(const Invocation& invocation) {
 
 int source_forget(const Invocation& invocation) {
   const std::string name = invocation[kSourceName];
-  store::Session session = open_database(invocation, "skua source");
-  store::ForgottenSource forgotten;
+  postgres::Session session = open_database(invocation, "skua source");
+  tables::ForgottenSource forgotten;
   try {
-    forgotten = store::forget_source(session, name);
-  } catch (const store::SourceBusy& busy) {
+    forgotten = tables::forget_source(session, name);
+  } catch (const postgres::SourceBusy& busy) {
     command_line::print_stderr("skua source forget: {}: stop it first\n", busy.what());
     return kFailure;
   }

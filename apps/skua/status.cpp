@@ -1,11 +1,10 @@
-#include "status/status.hpp"
-
 #include <fmt/format.h>
 
 #include "app/database.hpp"
 #include "commands.hpp"
 #include "database.hpp"
 #include "settings.hpp"
+#include "status/reports.hpp"
 
 namespace skua::cli {
 namespace {

@@ -12,13 +12,12 @@
 #include <nlohmann/json.hpp>
 
 #include "accounts.hpp"
-#include "base/count_text.hpp"
+#include "base/text.hpp"
+#include "command_line/display_text.hpp"
 #include "command_line/finish.hpp"
-#include "command_line/table.hpp"
 #include "commands.hpp"
+#include "indexer_options.hpp"
 #include "settings.hpp"
-#include "source_choice.hpp"
-#include "transport/basic_authorization.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/http_client.hpp"
 

@@ -10,13 +10,13 @@
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "commands.hpp"
-#include "progress.hpp"
 #include "settings.hpp"
 #include "terminal.hpp"
 #include "top/frame.hpp"
 #include "top/model.hpp"
 #include "top/poller.hpp"
 #include "top/view.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {

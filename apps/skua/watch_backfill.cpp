@@ -1,6 +1,7 @@
 #include "watch_backfill.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -16,17 +17,25 @@
 
 #include "accounts.hpp"
 #include "base/log.hpp"
+#include "base/time.hpp"
 #include "command_line/finish.hpp"
-#include "progress.hpp"
 #include "settings.hpp"
 #include "status/backfill_text.hpp"
 
 namespace skua::cli {
+
 namespace {
+
+std::atomic<bool> quiet_is_set{false};
+
+std::string as_json(std::string_view level, std::string_view line) {
+  return json_line(
+      {.time = system_clock().now(), .level = level, .component = "skua", .message = line});
+}
 
 constexpr std::chrono::milliseconds kHistoryPoll{20};
 constexpr std::chrono::milliseconds kRedraw{500};
-constexpr std::chrono::seconds kLook{1};
+constexpr std::chrono::seconds kCountInterval{1};
 
 bool can_be_drawn_on() {
   const char* term = std::getenv("TERM");
@@ -105,6 +114,31 @@ class LiveDisplay {
 
 }  // namespace
 
+void set_quiet(bool quiet) {
+  quiet_is_set = quiet;
+}
+
+bool is_quiet() {
+  return quiet_is_set;
+}
+
+void print_progress(std::string_view line, std::FILE* stream) {
+  if (is_quiet()) return;
+  const std::string text = log_is_json() ? as_json("info", line) : std::string(line);
+  // A failure shows at the end of the program (command_line::finish).
+  std::fputs((text + '\n').c_str(), stream);
+  std::fflush(stream);
+}
+
+void print_last_line(std::string_view line) {
+  fmt::print("{}\n", log_is_json() ? as_json("info", line) : std::string(line));
+}
+
+void print_error(std::string_view message) {
+  command_line::print_stderr(
+      "{}\n", log_is_json() ? as_json("error", message) : fmt::format("skua: {}", message));
+}
+
 std::unique_ptr<accounts::AccountSource> backfill_accounts(const Invocation& invocation,
                                                            const std::string& database_url) {
   if (const auto did_docs = invocation[kDidDocs]) {
@@ -129,7 +163,7 @@ bool watch_backfill(const app::BackfillRun& backfill, std::chrono::seconds every
   while (!stopping && !backfill.is_idle() && !backfill.reason_to_stop()) {
     stopping = stop_signal.wait_for(kHistoryPoll);
     const auto now = std::chrono::steady_clock::now();
-    if (look && now - look_at >= kLook) {
+    if (look && now - look_at >= kCountInterval) {
       look_at = now;
       if (const std::string text = look(); !text.empty()) {
         display.clear();

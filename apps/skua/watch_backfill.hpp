@@ -1,9 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "accounts/account_source.hpp"
 #include "app/backfill_run.hpp"
@@ -11,6 +13,18 @@
 #include "stop_signal.hpp"
 
 namespace skua::cli {
+
+/// `--quiet`: whether progress lines are suppressed. Set it once, before any command runs.
+void set_quiet(bool quiet);
+bool is_quiet();
+
+/// Prints a progress line at once, unless `--quiet` suppresses it. With `--log-format json` these
+/// functions print the line as the log does.
+void print_progress(std::string_view line, std::FILE* stream = stdout);
+/// Prints the result of a command that runs until it is stopped, also with `--quiet`.
+void print_last_line(std::string_view line);
+/// Prints why the program fails to stderr, also with `--quiet`.
+void print_error(std::string_view message);
 
 // Shared by the commands that run a backfill in the foreground.
 

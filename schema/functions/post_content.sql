@@ -1,4 +1,4 @@
--- The normal forms of the tags and links of posts. libs/records/normal_tag.cpp and libs/records/post_content.cpp compute the
+-- The normal forms of the tags and links of posts. libs/foundation/records/post_content.cpp computes the
 -- same.
 
 -- One letter becomes one letter, in every locale.

@@ -30,7 +30,7 @@ CREATE TABLE bsky.posts (
   quote_cid        bytea,
   extra            jsonb,
   -- The following columns are not fields of the record. They are computed from facets, tags and embed
-  -- (libs/records/post_content.cpp).
+  -- (libs/foundation/records/post_content.cpp).
   mentions           int8[],
   all_tags           text[],
   links              text[],

@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 LOGS = ROOT / "build/test-logs"
 # The libraries with threads of their own.
-THREADED = ["base", "transport", "identity", "resolve", "writer", "backfill", "store", "filter", "feed",
-            "http_server", "change_feed", "accounts", "status", "ingest", "sources", "integration"]
+THREADED = ["base", "transport", "documents", "ids", "writer", "backfill", "postgres", "tables", "filter", "consumers",
+            "http_server", "streams", "accounts", "status", "pipeline", "sources", "integration"]
 # The stages of scripts/test, without and with --sanitizers.
 STAGES = ["format", "layers", "release", "e2e", "bench", "stress-release"]
 QUICK_STAGES = ["format", "layers", "release"]

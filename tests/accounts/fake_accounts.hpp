@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "accounts/account_source.hpp"
-#include "identity/errc.hpp"
+#include "documents/errc.hpp"
 
 namespace skua::test {
 
@@ -22,8 +22,8 @@ namespace skua::test {
 /// it, and remember what they were asked. Any thread.
 class FakeAccounts final : public accounts::AccountSource {
  public:
-  using Identity = Result<identity::Account>;
-  using Status = Result<identity::HostStatus>;
+  using Identity = Result<documents::Account>;
+  using Status = Result<documents::HostStatus>;
 
   /// Said from now on; of others: did_not_found.
   void knows(const std::string& did, const Identity& identity) {
@@ -86,7 +86,7 @@ class FakeAccounts final : public accounts::AccountSource {
       std::unique_lock lock(mutex_);
       const auto place = identities_.find(did);
       const Identity identity =
-          place != identities_.end() ? place->second : Identity(identity::errc::did_not_found);
+          place != identities_.end() ? place->second : Identity(documents::errc::did_not_found);
       lock.unlock();
       done(identity);
     });
@@ -100,7 +100,7 @@ class FakeAccounts final : public accounts::AccountSource {
       std::unique_lock lock(mutex_);
       const auto place = statuses_.find(did);
       const Status status =
-          place != statuses_.end() ? place->second : Status(identity::errc::server_failed);
+          place != statuses_.end() ? place->second : Status(documents::errc::server_failed);
       lock.unlock();
       done(status);
     });
@@ -112,7 +112,7 @@ class FakeAccounts final : public accounts::AccountSource {
       const auto place = former_.find(did);
       const Result<std::vector<atproto::Multikey>> keys =
           place != former_.end() ? Result<std::vector<atproto::Multikey>>(place->second)
-                                 : identity::errc::did_not_found;
+                                 : documents::errc::did_not_found;
       lock.unlock();
       done(keys);
     });

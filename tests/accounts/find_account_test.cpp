@@ -12,13 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "accounts/network_accounts.hpp"
-#include "atproto/multikey.hpp"
-#include "identity/errc.hpp"
-#include "identity/identity_table.hpp"
-#include "identity/plc_server.hpp"
-#include "store/plc_cursor.hpp"
+#include "atproto/signing.hpp"
+#include "documents/errc.hpp"
+#include "documents/identity_table.hpp"
+#include "documents/plc_server.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
+#include "tables/cursor_store.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::accounts::find_account_test {
@@ -34,9 +34,9 @@ std::string did_number(int number) {
   return "did:plc:" + std::string(24, static_cast<char>('a' + number));
 }
 
-using Answer = Result<identity::Account>;
-using identity::errc;
-using identity::IdentityRow;
+using Answer = Result<documents::Account>;
+using documents::errc;
+using documents::IdentityRow;
 using Freshness = AccountSource::Freshness;
 
 /// Accounts of a directory on loopback.
@@ -514,7 +514,7 @@ TEST_F(FindAccountTable, takes_what_another_part_has_written) {
     rows.push_back({did, test::p256_multikey(), "https://pds.example", "a.example",
                     world.clock.now(), world.clock.now()});
   }
-  identity::import_identities(session(), rows);
+  documents::import_identities(session(), rows);
   world.accounts.table_changed({kDid, did_number(0)});
   EXPECT_EQ(world.resolve(kDid)->key->to_string(), test::p256_multikey());
   EXPECT_EQ(world.resolve(did_number(0))->key->to_string(), test::p256_multikey());
@@ -527,8 +527,8 @@ TEST_F(FindAccountTable, a_row_whose_key_is_no_point_of_its_curve_is_fetched_aga
   bytes[1] = 0x01;
   bytes[2] = 0x02;
   World world(options());
-  identity::save_identities(session(), {{kDid, "z" + atproto::encode_base58(bytes),
-                                         "https://pds.example", "a.example", world.clock.now()}});
+  documents::save_identities(session(), {{kDid, "z" + atproto::encode_base58(bytes),
+                                          "https://pds.example", "a.example", world.clock.now()}});
   EXPECT_EQ(world.resolve(kDid)->key->to_string(), test::k256_multikey());
   EXPECT_EQ(world.plc.count(), 1U);
 }
@@ -550,11 +550,11 @@ TEST_P(FindAccountCovered, old_rows_that_are_current_are_not_fetched_again) {
   World world(options());
   world.clock.advance(1000h);
   const Timestamp now = world.clock.now();
-  identity::save_identities(
+  documents::save_identities(
       session(), {{kDid, test::k256_multikey(), "https://pds.example", "a.example", now - 48h}});
-  store::PlcCursor cursor{.newest = now - with.until, .current_at = now - with.until};
+  tables::PlcCursor cursor{.newest = now - with.until, .current_at = now - with.until};
   if (with.since) cursor.since = now - *with.since;
-  store::begin_plc_cursor(session(), cursor);
+  tables::begin_plc_cursor(session(), cursor);
   // The second time it is in memory.
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(with.is_refresh ? world.refresh(kDid) : world.resolve(kDid));

@@ -22,7 +22,7 @@
 #include <spdlog/sinks/base_sink.h>
 
 #include "base/log.hpp"
-#include "identity/errc.hpp"
+#include "documents/errc.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "transport/errc.hpp"
@@ -31,7 +31,7 @@ namespace skua::accounts::handle_verifier_test {
 namespace {
 
 using namespace std::chrono_literals;
-using identity::errc;
+using documents::errc;
 using Names = std::vector<std::string>;
 
 const std::string kAlice = "did:plc:alice";
@@ -205,7 +205,7 @@ class HandleVerifierTest : public test::PostgresTest {
                           did));
     const std::string name = handle.empty() ? did.substr(8) + ".example" : handle;
     const writer::HandleClaim claim{std::stoi(id), name, clock_.time()};
-    store::Transaction transaction(session());
+    postgres::Transaction transaction(session());
     writer::Effects effects;
     writer::write_handle_claims(session(), std::vector{claim}, clock_.time(), effects);
     effects.finish(session());
@@ -246,7 +246,7 @@ class HandleVerifierTest : public test::PostgresTest {
 
   // Executes a statement in another database, because this one may refuse connections.
   void outside(const std::string& sql) {
-    store::Session(test::postgres_url().value(), "outside").run(sql);
+    postgres::Session(test::postgres_url().value(), "outside").run(sql);
   }
   /// The database refuses new connections, and the session of the verifier ends.
   void take_database_away() {
@@ -277,10 +277,10 @@ class HandleVerifierTest : public test::PostgresTest {
   RoundsClock clock_;
   FakeLookups lookups_;
   Failures failures_;
-  store::Runtime runtime_{database_.url(), clock_,
-                          [](const std::string& what) { ADD_FAILURE() << what; }};
+  postgres::Runtime runtime_{database_.url(), clock_,
+                             [](const std::string& what) { ADD_FAILURE() << what; }};
   std::promise<std::string> error_;
-  std::optional<store::Runtime> broken_;
+  std::optional<postgres::Runtime> broken_;
   std::unique_ptr<HandleVerifier> verifier_;
 };
 

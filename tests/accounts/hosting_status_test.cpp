@@ -12,17 +12,17 @@
 #include <gtest/gtest.h>
 
 #include "accounts/network_accounts.hpp"
-#include "identity/errc.hpp"
-#include "identity/made_document.hpp"
-#include "identity/plc_server.hpp"
+#include "documents/errc.hpp"
+#include "documents/made_document.hpp"
+#include "documents/plc_server.hpp"
 #include "transport/loopback_server.hpp"
 
 namespace skua::accounts::hosting_status_test {
 namespace {
 
 using namespace std::chrono_literals;
-using identity::errc;
-using identity::HostStatus;
+using documents::errc;
+using documents::HostStatus;
 
 std::string plc(int number) {
   return "did:plc:" + std::string(23, 'a') + static_cast<char>('a' + number);

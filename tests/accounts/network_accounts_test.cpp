@@ -16,9 +16,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "identity/errc.hpp"
-#include "identity/made_document.hpp"
-#include "identity/plc_server.hpp"
+#include "documents/errc.hpp"
+#include "documents/made_document.hpp"
+#include "documents/plc_server.hpp"
 #include "support/manual_clock.hpp"
 #include "transport/loopback_server.hpp"
 
@@ -26,7 +26,7 @@ namespace skua::accounts::network_accounts_test {
 namespace {
 
 using namespace std::chrono_literals;
-using identity::HostStatus;
+using documents::HostStatus;
 using Freshness = AccountSource::Freshness;
 
 std::string did_of_port(int port) {
@@ -133,7 +133,7 @@ TEST_F(NetworkAccountsTest, a_status_is_asked_of_the_host_that_the_document_name
   EXPECT_EQ((*status)->status, "deactivated");
   Answers<HostStatus> of_nobody;
   accounts.status("did:example:nobody", of_nobody.taker());
-  EXPECT_EQ(of_nobody.wait_for_one()->error(), identity::errc::did_method);
+  EXPECT_EQ(of_nobody.wait_for_one()->error(), documents::errc::did_method);
 }
 
 TEST_F(NetworkAccountsTest, a_hundred_silent_hosts_asked_for_a_status_delay_no_key) {
@@ -154,8 +154,8 @@ TEST_F(NetworkAccountsTest, a_hundred_silent_hosts_asked_for_a_status_delay_no_k
                           .dump()));
     accounts.status(did, statuses.taker());
   }
-  Answers<identity::Account> web;
-  Answers<identity::Account> plc;
+  Answers<documents::Account> web;
+  Answers<documents::Account> plc;
   accounts.identity_once(host_.did(), Freshness::Known, web.taker());
   accounts.identity_once("did:plc:" + std::string(24, 'z'), Freshness::Known, plc.taker());
   const auto of_web = web.wait_for_one();
@@ -222,7 +222,7 @@ TEST_F(NetworkAccountsTest, a_labeler_without_a_host_has_no_status) {
   document.erase("service");
   plc_.reply_with(did, test::http_reply(200, document.dump()));
   NetworkAccounts accounts(options(), system_clock());
-  Answers<identity::Account> found;
+  Answers<documents::Account> found;
   accounts.identity_once(did, Freshness::Known, found.taker());
   const auto account = found.wait_for_one();
   ASSERT_TRUE(account && *account) << account->error().message();
@@ -230,7 +230,7 @@ TEST_F(NetworkAccountsTest, a_labeler_without_a_host_has_no_status) {
   EXPECT_TRUE((*account)->label_key);
   Answers<HostStatus> statuses;
   accounts.status(did, statuses.taker());
-  EXPECT_EQ(statuses.wait_for_one()->error(), identity::errc::document_without_pds);
+  EXPECT_EQ(statuses.wait_for_one()->error(), documents::errc::document_without_pds);
 }
 
 }  // namespace

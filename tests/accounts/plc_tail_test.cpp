@@ -11,11 +11,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "identity/made_export.hpp"
-#include "store/plc_cursor.hpp"
-#include "store/source_lock.hpp"
+#include "documents/made_export.hpp"
+#include "postgres/locks.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
+#include "tables/cursor_store.hpp"
 #include "transport/loopback_server.hpp"
 
 namespace skua::accounts::plc_tail_test {
@@ -74,14 +74,14 @@ class PlcTailTest : public test::PostgresTest {
   }
 
   void begin_at(Timestamp newest) {
-    store::begin_plc_cursor(session(), {.newest = newest, .current_at = newest});
+    tables::begin_plc_cursor(session(), {.newest = newest, .current_at = newest});
   }
   std::string handle_of(const std::string& did) {
     return value("SELECT coalesce(handle, 'none') FROM skua.identities WHERE did = '" + did + "'");
   }
 
   test::ManualClock clock_;
-  store::Runtime runtime_{database_.url(), clock_};
+  postgres::Runtime runtime_{database_.url(), clock_};
   std::vector<std::string> changed_;
 
  private:
@@ -99,9 +99,9 @@ TEST_F(PlcTailTest, continues_behind_an_import_and_saves_rows_and_cursor) {
   EXPECT_EQ(tail->look(), kTailInterval);
   EXPECT_EQ(handle_of(kDid), "new.example");
   EXPECT_EQ(handle_of(kOther), "none");
-  EXPECT_EQ(store::load_plc_cursor(session())->newest, test::kExportStart + 2s);
+  EXPECT_EQ(tables::load_plc_cursor(session())->newest, test::kExportStart + 2s);
   EXPECT_THAT(changed_, testing::UnorderedElementsAre(kDid, kOther));
-  EXPECT_EQ(store::load_plc_cursor(session())->current_at, clock_.now());
+  EXPECT_EQ(tables::load_plc_cursor(session())->current_at, clock_.now());
   EXPECT_THAT(targets(), ElementsAre("/export?count=1000&after=2023-11-14T22:13:19.000000Z"));
   EXPECT_EQ(tail->metrics().operations, 2U);
 }
@@ -121,7 +121,7 @@ TEST_F(PlcTailTest, a_restart_applies_nothing_again) {
 TEST_F(PlcTailTest, begins_now_without_a_cursor) {
   const auto tail = make_tail();
   EXPECT_EQ(tail->look(), kTailInterval);
-  const auto cursor = store::load_plc_cursor(session());
+  const auto cursor = tables::load_plc_cursor(session());
   ASSERT_TRUE(cursor);
   EXPECT_EQ(cursor->since, clock_.now());
   EXPECT_EQ(cursor->newest, clock_.now());
@@ -130,11 +130,11 @@ TEST_F(PlcTailTest, begins_now_without_a_cursor) {
 
 TEST_F(PlcTailTest, a_document_that_is_newer_stays) {
   begin_at(test::kExportStart);
-  identity::save_identities(session(), {{.did = kDid,
-                                         .signing_key = test::p256_multikey(),
-                                         .pds = "https://pds.example",
-                                         .handle = "document.example",
-                                         .fetched_at = test::kExportStart + 5s}});
+  documents::save_identities(session(), {{.did = kDid,
+                                          .signing_key = test::p256_multikey(),
+                                          .pds = "https://pds.example",
+                                          .handle = "document.example",
+                                          .fetched_at = test::kExportStart + 5s}});
   reply_with_lines({made_line(kDid, 4s, made_operation("older.example"), false, "bafya")});
   const auto tail = make_tail();
   tail->look();
@@ -146,8 +146,8 @@ TEST_F(PlcTailTest, a_document_that_is_newer_stays) {
 
 TEST_F(PlcTailTest, one_process_of_a_database_follows_the_directory) {
   begin_at(test::kExportStart);
-  store::Session other(database_.url(), "skua plc tail pid 7 at here");
-  EXPECT_TRUE(store::try_plc_lock(other));
+  postgres::Session other(database_.url(), "skua plc tail pid 7 at here");
+  EXPECT_TRUE(postgres::try_plc_lock(other));
   const auto tail = make_tail();
   EXPECT_EQ(tail->look(), 5s);
   EXPECT_THAT(targets(), IsEmpty());
@@ -161,7 +161,7 @@ TEST_F(PlcTailTest, continues_where_an_import_has_moved_the_cursor) {
   begin_at(test::kExportStart);
   const auto tail = make_tail();
   tail->look();
-  store::add_to_plc_cursor(session(), std::nullopt, test::kExportStart + 1min);
+  tables::add_to_plc_cursor(session(), std::nullopt, test::kExportStart + 1min);
   tail->look();
   EXPECT_THAT(targets().back(), HasSubstr("after=2023-11-14T22:14:19.000000Z"));
 }
@@ -171,7 +171,7 @@ TEST_F(PlcTailTest, a_cursor_in_the_future_hides_nothing) {
   const auto tail = make_tail();
   EXPECT_EQ(tail->look(), kTailInterval);
   EXPECT_THAT(targets(), ElementsAre("/export?count=1000&after=2026-01-01T23:59:59.000000Z"));
-  EXPECT_EQ(store::load_plc_cursor(session())->newest, clock_.now());
+  EXPECT_EQ(tables::load_plc_cursor(session())->newest, clock_.now());
 }
 
 TEST_F(PlcTailTest, failures_are_counted_and_waited_for) {
@@ -187,7 +187,7 @@ TEST_F(PlcTailTest, failures_are_counted_and_waited_for) {
   EXPECT_EQ(tail->look(), 16s);
   EXPECT_EQ(tail->failures().count, 4U);
   EXPECT_EQ(tail->metrics().failures, 4U);
-  EXPECT_EQ(store::load_plc_cursor(session())->current_at, test::kExportStart);
+  EXPECT_EQ(tables::load_plc_cursor(session())->current_at, test::kExportStart);
   reply_with(http_reply(200, ""));
   EXPECT_EQ(tail->look(), kTailInterval);
   EXPECT_EQ(tail->failures().count, 0U);
@@ -214,8 +214,8 @@ TEST_F(PlcTailTest, rows_that_are_not_written_do_not_move_the_cursor) {
   reply_with_lines({made_line(kDid, 1s, made_operation(), false, "bafya")});
   session().run("ALTER TABLE skua.identities RENAME TO renamed_identities");
   const auto tail = make_tail();
-  EXPECT_THROW(tail->look(), store::SqlError);
-  EXPECT_EQ(store::load_plc_cursor(session())->newest, test::kExportStart);
+  EXPECT_THROW(tail->look(), postgres::SqlError);
+  EXPECT_EQ(tables::load_plc_cursor(session())->newest, test::kExportStart);
   session().run("ALTER TABLE skua.renamed_identities RENAME TO identities");
   EXPECT_EQ(tail->look(), kTailInterval);
   EXPECT_EQ(handle_of(kDid), "alice.example");

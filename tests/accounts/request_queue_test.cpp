@@ -12,13 +12,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <gtest/gtest.h>
 
-#include "identity/errc.hpp"
+#include "documents/errc.hpp"
 
 namespace skua::accounts::request_queue_test {
 namespace {
 
 using namespace std::chrono_literals;
-using identity::errc;
+using documents::errc;
 using Names = std::vector<std::string>;
 
 /// Requests on the test's thread. A request is active until the test ends it.

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "accounts/network_accounts.hpp"
-#include "identity/errc.hpp"
-#include "identity/plc_server.hpp"
+#include "documents/errc.hpp"
+#include "documents/plc_server.hpp"
 #include "support/manual_clock.hpp"
 #include "transport/errc.hpp"
 
@@ -21,7 +21,7 @@ namespace skua::accounts::retries_test {
 namespace {
 
 using namespace std::chrono_literals;
-using identity::errc;
+using documents::errc;
 using test::http_reply;
 using Freshness = AccountSource::Freshness;
 
@@ -85,9 +85,9 @@ class RetriesTest : public testing::Test {
 
   test::PlcServer plc_;
   std::atomic<std::size_t> look_ups_{0};
-  Answers<identity::Account> identities_;
+  Answers<documents::Account> identities_;
   Answers<std::vector<atproto::Multikey>> keys_;
-  Answers<identity::HostStatus> statuses_;
+  Answers<documents::HostStatus> statuses_;
   NetworkAccountsOptions options_;
   std::unique_ptr<NetworkAccounts> accounts_;
 };
@@ -99,7 +99,7 @@ TEST_F(RetriesTest, a_defect_of_the_data_is_the_answer) {
     const std::string did = status == 404 ? kAlice : kBob;
     plc_.reply_with(did, http_reply(status, "{}"));
     ask(did, Freshness::Known);
-    EXPECT_FALSE(identity::is_server_failure(identities_.first(++answers).back().error()));
+    EXPECT_FALSE(documents::is_server_failure(identities_.first(++answers).back().error()));
   }
   EXPECT_EQ(plc_.count(), 2U);
   plc_.reply_with(kAlice + "/log/audit", http_reply(404, "{}"));

@@ -14,13 +14,13 @@
 #include <nlohmann/json.hpp>
 
 #include "backfill/queue/job_commands.hpp"
-#include "feed/consumers/consumer_table.hpp"
-#include "feed/consumers/fold_step.hpp"
-#include "feed/consumers/projection_upkeep.hpp"
-#include "store/consumer_letters.hpp"
-#include "store/filter_table.hpp"
+#include "consumers/consumer_table.hpp"
+#include "consumers/fold_step.hpp"
+#include "consumers/projection_upkeep.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
+#include "tables/consumer_letters.hpp"
+#include "tables/filter_table.hpp"
 
 namespace skua::admin::admin_api_test {
 namespace {
@@ -93,23 +93,24 @@ class AdminApiTest : public test::PostgresTest {
     return json::parse(response.body, nullptr, false);
   }
   std::int64_t letter(std::int64_t position) {
-    return store::write_consumer_letter(session(),
-                                        {.consumer = "post_stats",
-                                         .lane = 0,
-                                         .timeline = 1,
-                                         .position = position,
-                                         .operation = "create",
-                                         .payload = {},
-                                         .error = "refused",
-                                         .sqlstate = {}},
-                                        clock_.now())
+    return tables::write_consumer_letter(session(),
+                                         {.consumer = "post_stats",
+                                          .lane = 0,
+                                          .timeline = 1,
+                                          .position = position,
+                                          .operation = "create",
+                                          .payload = {},
+                                          .error = "refused",
+                                          .sqlstate = {}},
+                                         clock_.now())
         .value();
   }
   /// A projection that is built.
   void add_consumer() {
-    feed::add_consumer(session(), {.name = "post_stats"});
-    feed::ConsumerMetrics metrics;
-    while (feed::build_projection(session(), metrics) || feed::exchange_projection(session())) {
+    consumers::add_consumer(session(), {.name = "post_stats"});
+    consumers::ConsumerMetrics metrics;
+    while (consumers::build_projection(session(), metrics) ||
+           consumers::exchange_projection(session())) {
     }
   }
   std::string consumer() {
@@ -117,7 +118,7 @@ class AdminApiTest : public test::PostgresTest {
   }
 
   test::ManualClock clock_;
-  store::Runtime runtime_{database_.url(), clock_};
+  postgres::Runtime runtime_{database_.url(), clock_};
   std::unique_ptr<AdminApi> api_;
   http_server::Server::Routes routes_;
   bool is_started_ = false;
@@ -237,11 +238,11 @@ TEST_F(AdminApiTest, a_resync_queues_one_job) {
 TEST_F(AdminApiTest, an_account_is_excluded_and_included) {
   for (const bool changed : {true, false}) {
     EXPECT_EQ(accepted("/admin/filter/exclude", {{"did", kAlice}})["changed"], changed);
-    EXPECT_TRUE(store::load_filter(session())->excludes(kAlice));
+    EXPECT_TRUE(tables::load_filter(session())->excludes(kAlice));
   }
   for (const bool changed : {true, false}) {
     EXPECT_EQ(accepted("/admin/filter/include", {{"did", kAlice}})["changed"], changed);
-    EXPECT_FALSE(store::load_filter(session())->excludes(kAlice));
+    EXPECT_FALSE(tables::load_filter(session())->excludes(kAlice));
   }
 }
 
@@ -266,7 +267,7 @@ TEST_F(AdminApiTest, a_request_that_waited_too_long_is_not_executed) {
   api_->start();
   EXPECT_EQ(call.response().status, 503U);
   api_->stop();
-  EXPECT_FALSE(store::load_filter(session())->excludes(kAlice));
+  EXPECT_FALSE(tables::load_filter(session())->excludes(kAlice));
 }
 
 TEST_F(AdminApiTest, a_role_without_the_rights_gets_403_and_the_api_continues) {

@@ -1,5 +1,3 @@
-#include "admin/token.hpp"
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +7,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "admin/guard.hpp"
 
 namespace skua::admin::token_test {
 namespace {

@@ -96,10 +96,10 @@ TEST_F(PartListTest, a_part_leaves_out_the_steps_that_it_does_not_have) {
 }
 
 TEST_F(PartListTest, each_part_adds_its_metrics_in_the_order_of_the_list) {
-  parts_.add({.add_metrics = [](status::Metrics& metrics) { metrics.source += "a"; }});
+  parts_.add({.add_metrics = [](pipeline::Metrics& metrics) { metrics.source += "a"; }});
   parts_.add({});
-  parts_.add({.add_metrics = [](status::Metrics& metrics) { metrics.source += "b"; }});
-  status::Metrics metrics;
+  parts_.add({.add_metrics = [](pipeline::Metrics& metrics) { metrics.source += "b"; }});
+  pipeline::Metrics metrics;
   parts_.add_metrics(metrics);
   EXPECT_EQ(metrics.source, "ab");
 }

@@ -1,10 +1,9 @@
-#include "atproto/account_name.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "atproto/errc.hpp"
+#include "atproto/syntax.hpp"
 
 namespace skua::atproto::account_name_test {
 namespace {

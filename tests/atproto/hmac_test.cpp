@@ -1,11 +1,11 @@
-#include "atproto/hmac.hpp"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "atproto/sha256.hpp"
 
 namespace skua::atproto {
 namespace {

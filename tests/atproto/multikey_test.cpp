@@ -1,10 +1,9 @@
-#include "atproto/multikey.hpp"
-
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "atproto/errc.hpp"
+#include "atproto/signing.hpp"
 
 namespace skua::atproto::multikey_test {
 namespace {

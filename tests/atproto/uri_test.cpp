@@ -1,9 +1,8 @@
-#include "atproto/uri.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "atproto/syntax.hpp"
 #include "support/test_vectors.hpp"
 
 namespace skua::atproto::uri_test {

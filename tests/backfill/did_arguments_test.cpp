@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "identity/errc.hpp"
+#include "documents/errc.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::backfill::did_arguments_test {
@@ -94,7 +94,7 @@ TEST(ResolvedAccounts, are_dids_each_once_and_in_order) {
     return transport::errc::host_not_found;
   };
   transport::HttpClient http(options);
-  const identity::HandleCheck check(http, dns);
+  const documents::HandleCheck check(http, dns);
 
   Texts names = {"bob.test", kDid, "alice.test", "lost.test"};
   Texts expected = {kOther, kDid};
@@ -105,7 +105,7 @@ TEST(ResolvedAccounts, are_dids_each_once_and_in_order) {
   const auto resolved = resolve_accounts(names, check);
   EXPECT_EQ(resolved.names, expected);
   EXPECT_EQ(resolved.problems,
-            Texts{"lost.test: " + make_error_code(identity::errc::handle_not_found).message()});
+            Texts{"lost.test: " + make_error_code(documents::errc::handle_not_found).message()});
   EXPECT_EQ(asked, 53);
 }
 

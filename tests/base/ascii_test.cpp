@@ -1,8 +1,8 @@
-#include "base/ascii.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "base/text.hpp"
 
 namespace skua::ascii_test {
 namespace {

@@ -1,6 +1,6 @@
-#include "base/count_text.hpp"
-
 #include <gtest/gtest.h>
+
+#include "base/text.hpp"
 
 namespace skua {
 namespace {

@@ -1,8 +1,8 @@
-#include "base/error_category.hpp"
-
 #include <array>
 
 #include <gtest/gtest.h>
+
+#include "base/result.hpp"
 
 namespace skua::error_category_test {
 namespace {

@@ -1,5 +1,3 @@
-#include "base/fair_lines.hpp"
-
 #include <cstddef>
 #include <map>
 #include <random>
@@ -9,6 +7,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/fair_queue.hpp"
 
 namespace skua::fair_lines_test {
 namespace {

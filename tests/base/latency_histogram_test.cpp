@@ -1,6 +1,6 @@
-#include "base/latency_histogram.hpp"
-
 #include <gtest/gtest.h>
+
+#include "base/metric.hpp"
 
 namespace skua::latency_histogram_test {
 namespace {

@@ -1,5 +1,3 @@
-#include "base/log_format.hpp"
-
 #include <chrono>
 #include <string>
 

@@ -1,10 +1,10 @@
-#include "base/log_throttle.hpp"
-
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/log.hpp"
 
 namespace skua::log_throttle_test {
 namespace {

@@ -9,8 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/metric_group.hpp"
-
 namespace skua::metric_test {
 namespace {
 

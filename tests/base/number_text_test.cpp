@@ -1,10 +1,10 @@
-#include "base/number_text.hpp"
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/text.hpp"
 
 namespace skua::number_text_test {
 namespace {

@@ -1,9 +1,9 @@
-#include "base/sip_hash.hpp"
-
 #include <array>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "base/seeded_hash.hpp"
 
 namespace skua::sip_hash_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/errc.hpp"
+#include "base/result.hpp"
 #include "support/test_vectors.hpp"
 
 namespace skua::time_test {

@@ -1,8 +1,8 @@
-#include "base/utf8.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "base/text.hpp"
 
 namespace skua::utf8_test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 
 namespace skua::command_line::display_text_test {
 namespace {

@@ -1,8 +1,8 @@
-#include "command_line/suggestion.hpp"
-
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "command_line/unknown_word.hpp"
 
 namespace skua::command_line {
 namespace {

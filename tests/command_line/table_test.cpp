@@ -1,8 +1,8 @@
-#include "command_line/table.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "command_line/display_text.hpp"
 
 namespace skua::command_line::table_test {
 namespace {

@@ -16,8 +16,8 @@ using test::briefs;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-feed::Consumer good_consumer() {
-  feed::Consumer consumer;
+consumers::Consumer good_consumer() {
+  consumers::Consumer consumer;
   consumer.name = "post_stats";
   consumer.kind = "projection";
   consumer.state = "running";
@@ -29,13 +29,13 @@ feed::Consumer good_consumer() {
 }
 
 TEST(JudgeConsumers, has_the_judgement_of_each) {
-  feed::Consumer good = good_consumer();
-  feed::Consumer paused = good_consumer();
+  consumers::Consumer good = good_consumer();
+  consumers::Consumer paused = good_consumer();
   paused.paused = true;
-  feed::Consumer stopped = good_consumer();
+  consumers::Consumer stopped = good_consumer();
   stopped.state = "stopped";
   stopped.error = "overflow";
-  feed::Consumer behind = good_consumer();
+  consumers::Consumer behind = good_consumer();
   behind.lag = 10min;
   const Findings findings = judge_consumers({good, paused, stopped, behind});
   EXPECT_THAT(briefs(findings), ElementsAre("ok", "warning consumer-stuck", "error consumer-stuck",
@@ -47,7 +47,7 @@ TEST(JudgeConsumers, has_the_judgement_of_each) {
 }
 
 TEST(JudgeConsumers, a_failure_that_may_pass_is_ok_and_shown) {
-  feed::Consumer consumer = good_consumer();
+  consumers::Consumer consumer = good_consumer();
   consumer.lanes[0].failing_since = Timestamp(std::chrono::seconds(1'783'175'888));
   consumer.lanes[0].failing_for = 30s;
   consumer.lanes[0].failures = 4;

@@ -1,11 +1,10 @@
-#include "doctor/indexes.hpp"
-
 #include <stdexcept>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doctor/schema.hpp"
 #include "findings.hpp"
 
 namespace skua::doctor::indexes_test {

@@ -1,8 +1,8 @@
-#include "doctor/report.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "doctor/finding.hpp"
 
 namespace skua::doctor::report_test {
 namespace {

@@ -18,9 +18,9 @@ using testing::HasSubstr;
 constexpr std::int64_t kMiB = 1024 * 1024;
 constexpr std::int64_t kGiB = 1024 * kMiB;
 
-const store::ServerNeeds kNeeds{.locks = 20'000, .connections = 44, .durable = true};
+const postgres::ServerNeeds kNeeds{.locks = 20'000, .connections = 44, .durable = true};
 
-store::ServerFacts good_server() {
+postgres::ServerFacts good_server() {
   return {.version = 150018,
           .encoding = "UTF8",
           .max_connections = 100,
@@ -36,14 +36,14 @@ TEST(JudgeServer, a_good_server_is_ok) {
 
 struct ServerCase {
   const char* name;
-  std::function<void(store::ServerFacts&)> change;
+  std::function<void(postgres::ServerFacts&)> change;
   const char* code;
 };
 
 class JudgeServerCases : public testing::TestWithParam<ServerCase> {};
 
 TEST_P(JudgeServerCases, have_a_code) {
-  store::ServerFacts facts = good_server();
+  postgres::ServerFacts facts = good_server();
   GetParam().change(facts);
   EXPECT_THAT(briefs(judge_server(facts, kNeeds)),
               ElementsAre(std::string("error ") + GetParam().code));
@@ -64,9 +64,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.name; });
 
 TEST(JudgeServer, an_unsafe_server_may_be_allowed) {
-  store::ServerFacts facts = good_server();
+  postgres::ServerFacts facts = good_server();
   facts.fsync = false;
-  store::ServerNeeds needs = kNeeds;
+  postgres::ServerNeeds needs = kNeeds;
   needs.durable = false;
   const Findings findings = judge_server(facts, needs);
   EXPECT_THAT(briefs(findings), ElementsAre("ok"));

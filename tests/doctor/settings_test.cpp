@@ -1,11 +1,10 @@
-#include "doctor/settings.hpp"
-
 #include <optional>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doctor/server.hpp"
 #include "findings.hpp"
 
 namespace skua::doctor::settings_test {

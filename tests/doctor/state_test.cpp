@@ -8,14 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "doctor/clocks.hpp"
+#include "doctor/consumers.hpp"
 #include "doctor/cursors.hpp"
-#include "doctor/disk.hpp"
-#include "doctor/leases.hpp"
-#include "doctor/letters.hpp"
-#include "doctor/repositories.hpp"
 #include "doctor/roles.hpp"
 #include "doctor/schema.hpp"
+#include "doctor/server.hpp"
+#include "doctor/unfinished.hpp"
 #include "findings.hpp"
 
 namespace skua::doctor::state_test {

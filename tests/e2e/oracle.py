@@ -14,7 +14,7 @@ import atproto
 import limits
 import post_content
 
-RECORDS = pathlib.Path(__file__).resolve().parents[2] / "libs" / "records"
+RECORDS = pathlib.Path(__file__).resolve().parents[2] / "libs/foundation/records"
 WITHOUT_CREATED_AT = {
     "app.bsky.actor.profile", "chat.bsky.actor.declaration", "app.bsky.notification.declaration",
     "com.germnetwork.declaration", "app.bsky.actor.contentVisibilityDeclaration",
@@ -29,8 +29,9 @@ COMMON = {"actor_id", "rkey", "rev", "cid", "created_at", "indexed_at", "extra"}
 
 def declared(text):
     """The collections of the structs whose declarations contain a text."""
-    headers = [header.read_text() for header in RECORDS.glob("*.hpp")]
-    found = {re.search(r'kCollection = "(.*?)"', header) for header in headers if text in header}
+    texts = "".join(header.read_text() for header in RECORDS.glob("*.hpp"))
+    structs = re.split(r"^(?=struct )", texts, flags=re.MULTILINE)
+    found = {re.search(r'kCollection = "(.*?)"', struct) for struct in structs if text in struct}
     return {match.group(1) for match in found if match}
 
 

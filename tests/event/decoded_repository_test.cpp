@@ -8,8 +8,8 @@
 
 #include "atproto/cid.hpp"
 #include "records/json_text.hpp"
-#include "repo/car_reader.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/car.hpp"
+#include "repo/dag_cbor.hpp"
 #include "support/json_vectors.hpp"
 
 namespace skua::event::decoded_repository_test {

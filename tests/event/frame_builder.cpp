@@ -3,11 +3,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "event/json_record.hpp"
+#include "event/json_event.hpp"
 #include "records/json_text.hpp"
-#include "repo/car_writer.hpp"
-#include "repo/dag_cbor_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/car.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::test {
 

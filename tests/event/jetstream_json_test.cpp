@@ -1,9 +1,8 @@
-#include "event/jetstream_json.hpp"
-
 #include <gtest/gtest.h>
 
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
+#include "event/jetstream_message.hpp"
 
 namespace skua::test::jetstream_json_test {
 namespace {

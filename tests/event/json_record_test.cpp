@@ -1,5 +1,3 @@
-#include "event/json_record.hpp"
-
 #include <map>
 #include <string>
 #include <utility>
@@ -9,8 +7,9 @@
 
 #include "atproto/data_model.hpp"
 #include "event/errc.hpp"
+#include "event/json_event.hpp"
 #include "records/record.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 #include "support/json_vectors.hpp"
 
 namespace skua::event::json_record_test {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "event/errc.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::event::json_transcoder_test {
 namespace {

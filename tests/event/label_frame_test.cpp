@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "event/errc.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 #include "support/made_labels.hpp"
 #include "support/shared_data.hpp"
 #include "support/test_vectors.hpp"

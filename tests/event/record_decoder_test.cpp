@@ -1,11 +1,10 @@
-#include "event/record_decoder.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "atproto/cid.hpp"
 #include "event/frame_builder.hpp"
+#include "event/repository_chunks.hpp"
 
 namespace skua::event::record_decoder_test {
 namespace {

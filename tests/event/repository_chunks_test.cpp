@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "event/frame_builder.hpp"
-#include "repo/car_writer.hpp"
+#include "repo/car.hpp"
 #include "repo/commit.hpp"
-#include "repo/mst_builder.hpp"
+#include "repo/mst_tree.hpp"
 
 namespace skua::event::repository_chunks_test {
 namespace {

@@ -1,11 +1,10 @@
-#include "event/repository_decoder.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
+#include "event/repository_chunks.hpp"
 
 namespace skua::event::repository_decoder_test {
 namespace {

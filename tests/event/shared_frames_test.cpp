@@ -7,7 +7,6 @@
 #include "event/event_outline.hpp"
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
-#include "event/jetstream_json.hpp"
 #include "event/jetstream_message.hpp"
 #include "event/tap_message.hpp"
 #include "support/shared_data.hpp"

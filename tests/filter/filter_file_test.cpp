@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-store::FilterContent content_of(const std::string& text) {
+tables::FilterContent content_of(const std::string& text) {
   std::istringstream in(text);
   return read_filter_lines(in, "filter.txt");
 }

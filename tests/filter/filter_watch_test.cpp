@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "filter/filter_text.hpp"
+#include "filter/filter_file.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::filter::filter_watch_test {
@@ -31,18 +31,18 @@ class FilterWatchTest : public test::PostgresTest {
         current_);
   }
   void store_filter(std::vector<std::string> collections, std::vector<std::string> dids = {}) {
-    store::change_filter(session(), store::FilterEdit::Set,
-                         {std::move(collections), std::move(dids)});
+    tables::change_filter(session(), tables::FilterEdit::Set,
+                          {std::move(collections), std::move(dids)});
   }
   void write(const std::string& text) {
     text_ = text;
     ++stamp_.modified_ns;
   }
-  store::FilterContent stored() { return store::load_filter(session())->content(); }
-  const store::FilterContent now() { return current_.get()->content(); }
+  tables::FilterContent stored() { return tables::load_filter(session())->content(); }
+  const tables::FilterContent now() { return current_.get()->content(); }
 
-  store::Runtime runtime_{database_.url(), system_clock(),
-                          [](const std::string& what) { ADD_FAILURE() << what; }};
+  postgres::Runtime runtime_{database_.url(), system_clock(),
+                             [](const std::string& what) { ADD_FAILURE() << what; }};
   CurrentFilter current_;
   std::string text_;
   FileStamp stamp_{1, 1, 1};
@@ -74,7 +74,7 @@ TEST_F(FilterWatchTest, goes_by_what_is_stored_and_follows_it) {
 TEST_F(FilterWatchTest, sets_the_stored_one_to_what_it_was_told) {
   store_filter({kLike}, {"did:plc:a"});
   const auto watched = watch(FilterChoice{{{kPost}, {}}, std::nullopt});
-  EXPECT_EQ(stored(), (store::FilterContent{{kPost}, {}}));
+  EXPECT_EQ(stored(), (tables::FilterContent{{kPost}, {}}));
   EXPECT_EQ(now(), stored());
   // The choice is stored once. Afterwards the stored filter counts.
   store_filter({kLike});
@@ -123,22 +123,22 @@ TEST_F(FilterWatchTest, that_notices_a_wider_filter_late_has_resyncs_begin_anew)
   store_filter({});
   session().run("UPDATE skua.filter_state SET widened_at = widened_at - interval '1 minute'");
   session().run("INSERT INTO skua.repositories (did, state) VALUES ('did:plc:a', 'complete')");
-  const std::int64_t version = store::load_filter_state(session()).version;
+  const std::int64_t version = tables::load_filter_state(session()).version;
   watched->look();
-  EXPECT_EQ(store::load_filter_state(session()).version, version + 1);
+  EXPECT_EQ(tables::load_filter_state(session()).version, version + 1);
   EXPECT_EQ(current_.get()->version(), version + 1);
   EXPECT_EQ(value("SELECT state FROM skua.repositories"), "desynchronized");
   watched->look();
-  EXPECT_EQ(store::load_filter_state(session()).version, version + 1);
+  EXPECT_EQ(tables::load_filter_state(session()).version, version + 1);
 }
 
 TEST_F(FilterWatchTest, that_begins_late_has_missed_nothing) {
   store_filter({kPost});
   store_filter({});
   session().run("UPDATE skua.filter_state SET widened_at = widened_at - interval '1 minute'");
-  const std::int64_t version = store::load_filter_state(session()).version;
+  const std::int64_t version = tables::load_filter_state(session()).version;
   watch()->look();
-  EXPECT_EQ(store::load_filter_state(session()).version, version);
+  EXPECT_EQ(tables::load_filter_state(session()).version, version);
 }
 
 TEST_F(FilterWatchTest, goes_on_when_the_database_is_back) {
@@ -149,7 +149,7 @@ TEST_F(FilterWatchTest, goes_on_when_the_database_is_back) {
   store_filter({kPost});
   try {
     watched->look();
-  } catch (const store::ServerError&) {
+  } catch (const postgres::ServerError&) {
     watched->look();
   }
   EXPECT_THAT(now().collections, ElementsAre(kPost));

@@ -1,10 +1,10 @@
-#include "http_server/request.hpp"
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "http_server/exchange.hpp"
 
 namespace skua::http_server::request_test {
 namespace {

@@ -17,15 +17,14 @@
 
 #include "atproto/tid.hpp"
 #include "integration/account_events.hpp"
-#include "store/advisory_lock.hpp"
+#include "postgres/locks.hpp"
 #include "support/made_events.hpp"
 #include "support/made_labels.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
-#include "writer/account_removal.hpp"
-#include "writer/live_policy.hpp"
-#include "writer/purge.hpp"
+#include "writer/account_locks.hpp"
 #include "writer/table_samples.hpp"
+#include "writer/write_policy.hpp"
 
 namespace skua::writer::account_changes_test {
 namespace {
@@ -317,11 +316,11 @@ TEST_F(AccountChangesTest, who_is_inactive_and_active_in_turns_is_not_asked_each
 TEST_F(AccountChangesTest, a_step_of_a_purge_does_not_wait_long_for_another_transaction) {
   write(one_of_each(kAlice, 10));
   write_only(list(gone(kAlice, 10)));
-  store::Session other(database_.url(), "other");
-  store::Transaction writing(other);
+  postgres::Session other(database_.url(), "other");
+  postgres::Transaction writing(other);
   const std::vector lock = {
-      store::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Like), kAlice)};
-  ASSERT_EQ(store::try_lock_xact(other, lock), std::vector{true});
+      postgres::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Like), kAlice)};
+  ASSERT_EQ(postgres::try_lock_xact(other, lock), std::vector{true});
   const PurgeStep step = purge_step(session(), kAlice, 100);
   EXPECT_EQ(step.rows, 0U);
   EXPECT_FALSE(step.is_done);
@@ -334,11 +333,11 @@ class DeletionLocks : public AccountChangesTest,
                       public testing::WithParamInterface<records::RecordType> {};
 
 TEST_P(DeletionLocks, a_deletion_waits_for_whoever_writes_records_of_this_type) {
-  store::Session other(database_.url(), "other");
+  postgres::Session other(database_.url(), "other");
   other.begin();
   const std::vector lock = {
-      store::account_lock(other, static_cast<std::uint8_t>(GetParam()), kAlice)};
-  ASSERT_EQ(store::try_lock_xact(other, lock), std::vector{true});
+      postgres::account_lock(other, static_cast<std::uint8_t>(GetParam()), kAlice)};
+  ASSERT_EQ(postgres::try_lock_xact(other, lock), std::vector{true});
   const auto batch = [] {
     return list(claim(kAlice, "alice.example", 9), gone(kAlice, 20), status(kBob, false, 10),
                 claim(kAlice, "newer.example", 11));
@@ -375,7 +374,7 @@ class HiddenAccountsTest : public AccountChangesTest {
   std::map<std::string, int> rows() {
     test::fold_changes(session());
     std::map<std::string, int> rows;
-    const store::Rows views = session().run(
+    const postgres::Rows views = session().run(
         "SELECT relname FROM pg_class WHERE relnamespace = 'bsky'::regnamespace AND relkind = 'v' "
         "AND relname LIKE '%\\_view' AND relname <> 'actors_view'");
     for (std::size_t i = 0; i < views.size(); ++i) {

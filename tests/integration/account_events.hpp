@@ -11,17 +11,17 @@
 
 #include "event/resolved_event.hpp"
 #include "event/unresolved_event.hpp"
-#include "resolve/resolver.hpp"
+#include "ids/resolver.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
-#include "writer/live_writer.hpp"
-#include "writer/purge.hpp"
+#include "writer/account_changes.hpp"
+#include "writer/row_writer.hpp"
 
 namespace skua::test {
 
 /// Does all steps of the purge of an account. Returns the number of rows.
-inline std::size_t purge(store::Session& session, const std::string& did) {
+inline std::size_t purge(postgres::Session& session, const std::string& did) {
   std::size_t rows = 0;
   for (;;) {
     const writer::PurgeStep step = writer::purge_step(session, did, 100);
@@ -57,23 +57,23 @@ std::vector<event::UnresolvedEvent> list(Events... events) {
 /// Writes events into a database as a worker does.
 class EventWriter {
  protected:
-  std::vector<event::ResolvedEvent> resolve(store::Session& session,
+  std::vector<event::ResolvedEvent> resolve(postgres::Session& session,
                                             std::vector<event::UnresolvedEvent> events) {
     std::vector<event::ResolvedEvent> batch;
     batch.reserve(events.size());
     for (auto& event : events) batch.push_back({std::move(event)});
-    resolve::Resolver resolver(session, ids_, clock_);
+    ids::Resolver resolver(session, ids_, clock_);
     EXPECT_TRUE(resolver.resolve(batch).empty());
     return batch;
   }
   /// One batch, without the steps of purges.
-  writer::LiveWriter::Outcome write_only_to(store::Session& session,
-                                            std::vector<event::UnresolvedEvent> events) {
+  writer::RowWriter::Outcome write_only_to(postgres::Session& session,
+                                           std::vector<event::UnresolvedEvent> events) {
     const std::vector<event::ResolvedEvent> batch = resolve(session, std::move(events));
     return writer_.write(session, pointers_to(batch), clock_.now());
   }
   /// One batch. Returns the number of purged rows.
-  std::size_t write_to(store::Session& session, std::vector<event::UnresolvedEvent> events) {
+  std::size_t write_to(postgres::Session& session, std::vector<event::UnresolvedEvent> events) {
     std::size_t rows = 0;
     for (const std::string& did : write_only_to(session, std::move(events)).purges) {
       rows += purge(session, did);
@@ -82,9 +82,9 @@ class EventWriter {
   }
 
   ManualClock clock_;
-  resolve::SharedIds ids_;
+  ids::SharedIds ids_;
   writer::SourceNames sources_{"relay:test"};
-  writer::LiveWriter writer_{sources_};
+  writer::RowWriter writer_{sources_};
 };
 
 /// A test that writes events as a worker does.
@@ -95,7 +95,7 @@ class AccountEventsTest : public PostgresTest, protected EventWriter {
   std::vector<event::ResolvedEvent> resolved(std::vector<event::UnresolvedEvent> events) {
     return resolve(session(), std::move(events));
   }
-  writer::LiveWriter::Outcome write_only(std::vector<event::UnresolvedEvent> events) {
+  writer::RowWriter::Outcome write_only(std::vector<event::UnresolvedEvent> events) {
     return write_only_to(session(), std::move(events));
   }
   std::size_t write(std::vector<event::UnresolvedEvent> events) {

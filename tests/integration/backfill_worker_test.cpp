@@ -20,12 +20,12 @@
 #include <gtest/gtest.h>
 
 #include "atproto/tid.hpp"
-#include "store/advisory_lock.hpp"
+#include "postgres/locks.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
-#include "writer/backfill_policy.hpp"
 #include "writer/worker.hpp"
+#include "writer/write_policy.hpp"
 
 namespace skua::writer::backfill_worker_test {
 namespace {
@@ -121,7 +121,7 @@ class BackfillWorkerTest : public test::PostgresTest {
   }
   /// Of all workers.
   std::optional<std::string> fatal_error() const {
-    for (const store::Runtime& runtime : runtimes_) {
+    for (const postgres::Runtime& runtime : runtimes_) {
       if (auto error = runtime.fatal_error()) return error;
     }
     return std::nullopt;
@@ -171,7 +171,7 @@ class BackfillWorkerTest : public test::PostgresTest {
   }
 
   TakingClock clock_;
-  resolve::SharedIds ids_;
+  ids::SharedIds ids_;
   AddedLexicons lexicons_{clock_};
   LiveBackpressure pressure_{10};
   WorkerMetrics metrics_;
@@ -180,7 +180,7 @@ class BackfillWorkerTest : public test::PostgresTest {
   std::deque<std::vector<Producer*>> producers_;
   Counters& counters_ = producer_.counted;
   const std::vector<WrittenChunk>& written_ = producer_.all;
-  std::deque<store::Runtime> runtimes_;
+  std::deque<postgres::Runtime> runtimes_;
   std::unique_ptr<WorkerServices> services_;
   std::unique_ptr<Worker> worker_;
 };
@@ -287,7 +287,7 @@ TEST_P(BackfillWorkerPoison, ends_as_a_dead_letter_and_all_others_as_rows) {
   EXPECT_EQ(counters_.rows, before + all - poisons);
   EXPECT_EQ(counters_.dead_letters, poisons);
   EXPECT_EQ(counters_.retries, 0U);
-  const store::Rows stored =
+  const postgres::Rows stored =
       session().run("SELECT key, error, sqlstate, length(payload) FROM skua.dead_letter");
   EXPECT_EQ(stored.size(), poisons);
   for (std::size_t i = 0; i < stored.size(); ++i) {
@@ -465,24 +465,24 @@ TEST_F(BackfillWorkerTest, a_full_lock_table_makes_transactions_smaller) {
 /// A stub that came meanwhile would make its COPY fail.
 TEST_F(BackfillWorkerTest, its_posts_are_claimed_while_it_writes_them) {
   Chunk same = records(1, kAlice, 100, 0, kPost);
-  resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
-  std::vector<resolve::KnownPosts::Key> posts;
+  ids::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
+  std::vector<ids::KnownPosts::Key> posts;
   for (const auto& event : same.events) posts.push_back({event.actor_id, event.rkey_number});
 
   const auto type = static_cast<std::uint8_t>(records::record_type_of(kPost));
   {
-    store::Transaction holding(session());
-    store::lock_xact(session(), {store::account_lock(session(), type, kAlice)});
+    postgres::Transaction holding(session());
+    postgres::lock_xact(session(), {postgres::account_lock(session(), type, kAlice)});
     open(database_.url());
     worker_->push(records(1, kAlice, 100, 0, kPost));
-    store::Session watching(database_.url(), "watching");
+    postgres::Session watching(database_.url(), "watching");
     while (!test::a_session_waits_for_a_lock(watching)) std::this_thread::yield();
-    const resolve::PostClaims::Held held(ids_.post_claims, posts);
+    const ids::PostClaims::Held held(ids_.post_claims, posts);
     EXPECT_EQ(held.others().size(), posts.size());
   }
   finish();
   EXPECT_EQ(count("bsky.posts WHERE rev = 10"), "100");
-  const resolve::PostClaims::Held held(ids_.post_claims, posts);
+  const ids::PostClaims::Held held(ids_.post_claims, posts);
   EXPECT_TRUE(held.others().empty());
   for (const auto& post : posts) EXPECT_TRUE(ids_.posts.contains(post));
 }
@@ -491,7 +491,7 @@ TEST_F(BackfillWorkerTest, its_posts_are_claimed_while_it_writes_them) {
 TEST_F(BackfillWorkerTest, posts_that_were_held_back_are_not_known) {
   const auto known = [&] {
     Chunk same = records(1, kAlice, 100, 0, kPost);
-    resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
+    ids::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
     return std::count_if(same.events.begin(), same.events.end(), [&](const auto& event) {
       return ids_.posts.contains({event.actor_id, event.rkey_number});
     });
@@ -513,7 +513,7 @@ TEST_F(BackfillWorkerTest, posts_that_break_their_lexicon_are_not_known) {
   }));
   finish();
   Chunk same = records(1, kAlice, 100, 0, kPost);
-  resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
+  ids::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
   for (std::size_t i = 0; i < same.events.size(); ++i) {
     EXPECT_EQ(ids_.posts.contains({same.events[i].actor_id, same.events[i].rkey_number}),
               i % 2 == 1);

@@ -13,13 +13,13 @@
 #include <gtest/gtest.h>
 
 #include "atproto/tid.hpp"
-#include "resolve/resolver.hpp"
-#include "store/cursor_store.hpp"
-#include "store/repository_table.hpp"
+#include "ids/resolver.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
-#include "writer/live_writer.hpp"
+#include "tables/cursor_store.hpp"
+#include "tables/repository_table.hpp"
+#include "writer/row_writer.hpp"
 #include "writer/table_samples.hpp"
 
 namespace skua::writer::bulk_writer_test {
@@ -52,7 +52,7 @@ class BulkWriterTest : public test::PostgresTest {
   std::vector<ResolvedEvent> resolved(Events events) {
     std::vector<ResolvedEvent> batch;
     for (auto& event : events) batch.push_back({std::move(event)});
-    EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(batch).empty());
+    EXPECT_TRUE(ids::Resolver(session(), ids_, clock_).resolve(batch).empty());
     return batch;
   }
   /// As the chunk of a job.
@@ -75,11 +75,11 @@ class BulkWriterTest : public test::PostgresTest {
     const auto pointers = test::pointers_to(batch);
     return bulk_.write(session(), pointers, clock_.now());
   }
-  LiveWriter::Outcome live(Events events) {
+  RowWriter::Outcome live(Events events) {
     const std::vector<ResolvedEvent> batch = resolved(std::move(events));
     return live_.write(session(), test::pointers_to(batch), clock_.now());
   }
-  LiveWriter::Outcome live(UnresolvedEvent event) {
+  RowWriter::Outcome live(UnresolvedEvent event) {
     Events events;
     events.push_back(std::move(event));
     return live(std::move(events));
@@ -87,9 +87,9 @@ class BulkWriterTest : public test::PostgresTest {
 
   /// Live events of the account were durable up to this revision.
   void set_head(const std::string& did, std::uint64_t rev) {
-    const std::vector<store::RepositoryProgress> progress = {
+    const std::vector<tables::RepositoryProgress> progress = {
         {{did, atproto::RepositoryHead{{rev}, atproto::Cid::of(Bytes())}}}};
-    store::save_repositories(session(), progress, store::Resync::Complete, clock_.now());
+    tables::save_repositories(session(), progress, tables::Resync::Complete, clock_.now());
   }
 
   /// `count` follows with keys of their own, all of one revision; `n` tells records apart.
@@ -119,9 +119,9 @@ class BulkWriterTest : public test::PostgresTest {
   std::string count(const std::string& from) { return value("SELECT count(*) FROM " + from); }
 
   test::ManualClock clock_;
-  resolve::SharedIds ids_;
+  ids::SharedIds ids_;
   const BulkWriter bulk_{SourceNames("backfill")};
-  const LiveWriter live_{SourceNames("relay:test")};
+  const RowWriter live_{SourceNames("relay:test")};
 };
 
 // --- every table
@@ -249,7 +249,7 @@ TEST_F(BulkWriterTest, a_cancelled_or_expired_job_brings_nothing_back_that_was_d
     // Its CAR was read before; now a record goes, and its tombstone when the job is over.
     live(made_delete(kAlice, kFollow, key(7), 20));
     session().run("UPDATE skua.backfill_jobs SET " + end);
-    store::purge_all_tombstones(session(), "relay:test");
+    tables::purge_all_tombstones(session(), "relay:test");
     EXPECT_EQ(bulk_by(3, follows(100, 10)).lost, 100U);
     EXPECT_EQ(count("bsky.follows"), "99");
   }
@@ -369,16 +369,16 @@ TEST_F(BulkWriterTest, few_among_many_are_merged) {
 
 TEST_F(BulkWriterTest, rows_that_come_after_it_looked_are_merged_with) {
   bulk(follows(1, 10));
-  store::Session other(database_.url(), "other");
+  postgres::Session other(database_.url(), "other");
   std::jthread thread;
   {
     // Not committed yet: what looks does not see it, what inserts waits for it.
-    store::Transaction open(other);
+    postgres::Transaction open(other);
     other.run(
         "INSERT INTO bsky.follows SELECT (jsonb_populate_record(f, jsonb_build_object("
         "'rkey', f.rkey + 7, 'rev', 30))).* FROM bsky.follows AS f");
     thread = std::jthread([&] { EXPECT_EQ(bulk(follows(100, 20)).rows, 98U); });
-    store::Session watching(database_.url(), "watching");
+    postgres::Session watching(database_.url(), "watching");
     while (!test::a_session_waits_for_a_lock(watching)) std::this_thread::yield();
     open.commit();
   }

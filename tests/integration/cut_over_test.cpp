@@ -23,18 +23,18 @@
 #include "backfill/repository/finish.hpp"
 #include "base/account_number.hpp"
 #include "event/repository_chunks.hpp"
+#include "ids/actor_ids.hpp"
+#include "ids/resolver.hpp"
 #include "integration/model_repository.hpp"
 #include "repo/repository_listing.hpp"
-#include "resolve/actor_ids.hpp"
-#include "resolve/resolver.hpp"
-#include "store/cursor_store.hpp"
-#include "store/repository_table.hpp"
 #include "support/change_log.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
+#include "tables/cursor_store.hpp"
+#include "tables/repository_table.hpp"
+#include "writer/account_changes.hpp"
 #include "writer/bulk_writer.hpp"
-#include "writer/live_writer.hpp"
-#include "writer/purge.hpp"
+#include "writer/row_writer.hpp"
 
 namespace skua::cut_over_test {
 namespace {
@@ -109,11 +109,11 @@ class CutOver : public testing::TestWithParam<unsigned> {
 
   void SetUp() override {
     SKUA_NEED_POSTGRES();
-    live_ = std::make_unique<store::Session>(database_->url(), "live");
-    if (feed::read_consumers(*live_).empty()) {
+    live_ = std::make_unique<postgres::Session>(database_->url(), "live");
+    if (consumers::read_consumers(*live_).empty()) {
       test::add_projections(*live_, 1 + static_cast<int>(GetParam() % 50));
     }
-    bulk_ = std::make_unique<store::Session>(database_->url(), "bulk");
+    bulk_ = std::make_unique<postgres::Session>(database_->url(), "bulk");
     const std::size_t keys = chance_.percent(60) ? 65 : 6;
     std::vector<std::string> posts;
     for (std::size_t i = 0; i < kAccounts; ++i) {
@@ -194,7 +194,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
       std::vector<ResolvedEvent> events;
       for (auto& event : batch.events) events.push_back({std::move(event)});
       with_retry(live_, [&] {
-        EXPECT_TRUE(resolve::Resolver(*live_, ids_, system_clock()).resolve(events).empty());
+        EXPECT_TRUE(ids::Resolver(*live_, ids_, system_clock()).resolve(events).empty());
         const auto outcome = live_writer_.write(*live_, test::pointers_to(events), now());
         for (const std::size_t i : outcome.busy) busy.insert(events[i].event.did);
         for (const std::string& did : outcome.purges) test::purge(*live_, did);
@@ -234,7 +234,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     }
     if (cursor <= cursor_) return;
     cursor_ = cursor;
-    std::vector<store::RepositoryProgress> progress;
+    std::vector<tables::RepositoryProgress> progress;
     for (const Account& account : accounts_) {
       const auto& messages = account.repository->messages();
       std::optional<atproto::RepositoryHead> head;
@@ -243,9 +243,9 @@ class CutOver : public testing::TestWithParam<unsigned> {
       }
       if (head) progress.push_back({{account.repository->did(), head}});
     }
-    store::Transaction transaction(*live_);
-    store::save_cursor(*live_, source_, cursor_, now());
-    store::save_repositories(*live_, progress, store::Resync::Complete, now());
+    postgres::Transaction transaction(*live_);
+    tables::save_cursor(*live_, source_, cursor_, now());
+    tables::save_repositories(*live_, progress, tables::Resync::Complete, now());
     transaction.commit();
   }
 
@@ -259,7 +259,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
         lease_jobs(*bulk_, backfill::Place::at(host(account)), 1, {lease_owner_, now()});
     ASSERT_EQ(leased.size(), 1U);
     account.attempt.emplace();
-    for (const auto& row : store::load_repositories(*bulk_, std::vector{did})) {
+    for (const auto& row : tables::load_repositories(*bulk_, std::vector{did})) {
       if (row.head) account.attempt->known = row.head->rev;
     }
   }
@@ -299,7 +299,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     for (ResolvedEvent& event : chunk.events) events.push_back(&event);
     const std::vector<const ResolvedEvent*> changes(events.begin(), events.end());
     with_retry(bulk_, [&] {
-      EXPECT_TRUE(resolve::Resolver(*bulk_, ids_, system_clock()).resolve(events).empty());
+      EXPECT_TRUE(ids::Resolver(*bulk_, ids_, system_clock()).resolve(events).empty());
       bulk_writer_.write(*bulk_, changes, now());
     });
   }
@@ -383,21 +383,21 @@ class CutOver : public testing::TestWithParam<unsigned> {
   AccountNumber actor_id(const std::string& did) {
     const std::vector<std::string_view> one = {did};
     const auto found =
-        resolve::find_or_insert_actors(*bulk_, ids_.actors, ids_.claims, ids_.numbers, one, now())
-            .ids;
+        ids::find_or_insert_actors(*bulk_, ids_.actors, ids_.claims, ids_.numbers, one, now()).ids;
     const auto place = found.find(did);
     return place == found.end() ? ids_.actors.find(did) : place->second;
   }
 
   /// Retries as workers do after a failure of the server. A deadlock counts as one.
-  static void with_retry(std::unique_ptr<store::Session>& session, const std::function<void()>& f) {
+  static void with_retry(std::unique_ptr<postgres::Session>& session,
+                         const std::function<void()>& f) {
     for (int tries = 0;; ++tries) {
       try {
         return f();
-      } catch (const store::ServerError& error) {
+      } catch (const postgres::ServerError& error) {
         if (tries == 5) throw;
         ADD_FAILURE() << error.what();
-        session = std::make_unique<store::Session>(database_->url(), "again");
+        session = std::make_unique<postgres::Session>(database_->url(), "again");
       }
     }
   }
@@ -433,7 +433,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
   }
 
   std::map<std::string, std::string> stored(const std::string& did) {
-    const store::Rows rows =
+    const postgres::Rows rows =
         live_->run("SELECT uri, cid FROM bsky.all_records WHERE did = '" + did + "'");
     std::map<std::string, std::string> cids;
     for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -467,14 +467,14 @@ class CutOver : public testing::TestWithParam<unsigned> {
 
   /// All that the views show of the accounts, but for numbers and times that are each database's
   /// own.
-  std::set<std::string> shown(store::Session& session) {
+  std::set<std::string> shown(postgres::Session& session) {
     std::set<std::string> all;
-    const store::Rows views = session.run(
+    const postgres::Rows views = session.run(
         "SELECT relname FROM pg_class WHERE relnamespace = 'bsky'::regnamespace AND relkind = 'v' "
         "AND relname LIKE '%\\_view' AND relname <> 'actors_view' ORDER BY 1");
     for (std::size_t i = 0; i < views.size(); ++i) {
       for (const Account& account : accounts_) {
-        const store::Rows rows = session.run(
+        const postgres::Rows rows = session.run(
             "SELECT (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(v)) "
             "WHERE key !~ '(^rev|^mentions|^indexed_at|^rkey|^actor_id|^recipient|_actor)$') FROM "
             "bsky." +
@@ -489,9 +489,9 @@ class CutOver : public testing::TestWithParam<unsigned> {
 
   /// The same messages, each once and in order, in a database that never saw a CAR.
   std::set<std::string> shown_live_only() {
-    store::Session session(live_only_->url(), "live only");
-    if (feed::read_consumers(session).empty()) test::add_projections(session, 100);
-    resolve::SharedIds ids;
+    postgres::Session session(live_only_->url(), "live only");
+    if (consumers::read_consumers(session).empty()) test::add_projections(session, 100);
+    ids::SharedIds ids;
     for (const Account& account : accounts_) {
       for (const ModelMessage& message : account.repository->messages()) {
         std::vector<ResolvedEvent> events;
@@ -501,7 +501,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
           }
         }
         if (events.empty()) continue;
-        EXPECT_TRUE(resolve::Resolver(session, ids, system_clock()).resolve(events).empty());
+        EXPECT_TRUE(ids::Resolver(session, ids, system_clock()).resolve(events).empty());
         const auto batch = test::pointers_to(events);
         for (const std::string& did : live_writer_.write(session, batch, now()).purges) {
           test::purge(session, did);
@@ -517,10 +517,10 @@ class CutOver : public testing::TestWithParam<unsigned> {
   Chance chance_{GetParam()};
   const std::string source_ = "relay:seed" + std::to_string(GetParam());
   const std::string lease_owner_ = "backfill" + std::to_string(GetParam());
-  std::unique_ptr<store::Session> live_;
-  std::unique_ptr<store::Session> bulk_;
-  resolve::SharedIds ids_;
-  const writer::LiveWriter live_writer_{writer::SourceNames(source_)};
+  std::unique_ptr<postgres::Session> live_;
+  std::unique_ptr<postgres::Session> bulk_;
+  ids::SharedIds ids_;
+  const writer::RowWriter live_writer_{writer::SourceNames(source_)};
   const writer::BulkWriter bulk_writer_{writer::SourceNames("backfill")};
   std::vector<Account> accounts_;
   std::int64_t seq_ = 0;

@@ -120,7 +120,7 @@ class Indexed : private test::EventWriter {
 
   const RandomNetwork& network_;
   test::Database database_;
-  store::Session session_{database_.url(), "skua test"};
+  postgres::Session session_{database_.url(), "skua test"};
 };
 
 /// The lines of one side only, the first 20 of them.

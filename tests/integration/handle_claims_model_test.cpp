@@ -38,13 +38,13 @@ class HandleClaimsModelTest : public test::PostgresTest {
                     "now() FROM generate_series(1, {}) n",
                     count));
     std::vector<AccountNumber> ids;
-    const store::Rows rows = session().run("SELECT id FROM bsky.actors ORDER BY id");
+    const postgres::Rows rows = session().run("SELECT id FROM bsky.actors ORDER BY id");
     for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(rows.int8(i, 0));
     return ids;
   }
-  static std::size_t write(store::Session& session, const std::vector<HandleClaim>& claims,
+  static std::size_t write(postgres::Session& session, const std::vector<HandleClaim>& claims,
                            Timestamp now) {
-    store::Transaction transaction(session);
+    postgres::Transaction transaction(session);
     Effects effects;
     const std::size_t rows = write_handle_claims(session, claims, now, effects);
     effects.finish(session);
@@ -278,8 +278,8 @@ INSTANTIATE_TEST_SUITE_P(seeds, HandlesInAnyOrder, testing::Range(1U, 13U));
 class HandlesAtTheSameTime : public HandleClaimsModelTest {
  protected:
   /// A session that sees a deadlock at once.
-  std::unique_ptr<store::Session> connect() {
-    auto session = std::make_unique<store::Session>(database_.url(), "other");
+  std::unique_ptr<postgres::Session> connect() {
+    auto session = std::make_unique<postgres::Session>(database_.url(), "other");
     session->run("SET deadlock_timeout = '5ms'");
     return session;
   }
@@ -291,7 +291,7 @@ class HandlesAtTheSameTime : public HandleClaimsModelTest {
       for (int i = 0; i < times; ++i) {
         try {
           write(*session, i);
-        } catch (const store::ServerError& error) {
+        } catch (const postgres::ServerError& error) {
           EXPECT_EQ(error.sqlstate(), "40P01") << error.what();
           deadlocks_ += 1;
         }
@@ -308,12 +308,12 @@ class Claimer {
  public:
   Claimer(std::vector<AccountNumber> ids, unsigned seed) : ids_(std::move(ids)), random_(seed) {}
 
-  void operator()(store::Session& session, Timestamp now) {
+  void operator()(postgres::Session& session, Timestamp now) {
     std::vector<HandleClaim> claims;
     for (const AccountNumber id : ids_) {
       if (random_() % 3 != 0) claims.push_back({id, kNames[random_() % kNames.size()], now});
     }
-    store::Transaction transaction(session);
+    postgres::Transaction transaction(session);
     Effects effects;
     write_handle_claims(session, claims, now, effects);
     effects.finish(session);

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/account_events.hpp"
-#include "store/source_lock.hpp"
+#include "postgres/locks.hpp"
 #include "support/postgres.hpp"
 #include "writer/account_changes.hpp"
 
@@ -89,8 +89,8 @@ TEST_F(HandlesTest, a_handle_that_was_chosen_to_meet_another_lock_does_not_wait_
       "6dbemtbj3sidpf03zm1mtos6x4np6x4fn7z2qe41zpy0l9wn2jujj46."
       "4al0pxwbd8qol71uqn69ullr83hcg63nv3n7oty39otyk1oqcz6rwc9."
       "3bnd7yakygkzau83hrg88zk612lj09.ha08mpeggge91.test";
-  store::Session run(database_.url(), "skua run");
-  const store::SourceLock source(run, "relay:a.test");
+  postgres::Session run(database_.url(), "skua run");
+  const postgres::SourceLock source(run, "relay:a.test");
   write(claim(kAlice, "first.example", 10));
   session().run("SET lock_timeout = '2s'");
   write(claim(kAlice, chosen, 20));
@@ -161,22 +161,22 @@ TEST_F(HandlesTest, claims_at_the_same_time_leave_one_owner) {
   write(claim(kAlice, "a.example", 1), claim(kBob, "b.example", 1));
   const auto of_alice = resolved(list(claim(kAlice, "x.example", 10)));
   const auto of_bob = resolved(list(claim(kBob, "x.example", 20)));
-  store::Session other(database_.url(), "other");
+  postgres::Session other(database_.url(), "other");
   std::atomic<bool> ended = false;
   std::jthread thread;
   {
-    store::Transaction open(session());
+    postgres::Transaction open(session());
     Effects effects;
     write_account_changes(session(), std::vector{&of_alice.front()}, clock_.now(), effects);
     thread = std::jthread([&] {
-      store::Transaction transaction(other);
+      postgres::Transaction transaction(other);
       Effects effects_of_bob;
       write_account_changes(other, std::vector{&of_bob.front()}, clock_.now(), effects_of_bob);
       effects_of_bob.finish(other);
       transaction.commit();
       ended = true;
     });
-    store::Session watching(database_.url(), "watching");
+    postgres::Session watching(database_.url(), "watching");
     while (!ended && !test::a_session_waits_for_a_lock(watching)) {
       std::this_thread::yield();
     }

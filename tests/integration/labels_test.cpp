@@ -232,7 +232,7 @@ TEST_F(LabelsTest, what_is_rejected_is_a_dead_letter_with_its_bytes) {
                           made_label_event(made_label(kLabeler, kAlice, "rude"), 4, 1)));
   reject(batch[0], "for a test");
   writer_.write(session(), test::pointers_to(batch), clock_.now());
-  write_dead_letter(session(), sources_, batch[1], store::DataError("refused", "22000"),
+  write_dead_letter(session(), sources_, batch[1], postgres::DataError("refused", "22000"),
                     clock_.now());
   EXPECT_EQ(value("SELECT string_agg(key || ' ' || error, ', ' ORDER BY id) FROM skua.dead_letter "
                   "WHERE length(payload) > 50"),

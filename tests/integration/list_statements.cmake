@@ -1,9 +1,9 @@
-# Writes OUTPUT, a header with all statements of FILES, SQL files below SOURCE.
+# Writes OUTPUT, a header with all statements of SOURCES, SQL files. FILES are their paths as the sources include them.
 set(includes "")
 set(entries "")
-foreach(file IN LISTS FILES)
+foreach(file source IN ZIP_LISTS FILES SOURCES)
   string(APPEND includes "#include \"${file}.hpp\"\n")
-  file(STRINGS ${SOURCE}/${file} lines REGEX "^-- name: ")
+  file(STRINGS ${source} lines REGEX "^-- name: ")
   foreach(line IN LISTS lines)
     string(REPLACE "-- name: " "" name "${line}")
     string(APPEND entries "      &sql::${name},\n")
@@ -17,7 +17,7 @@ file(WRITE ${OUTPUT} "// Made by tests/integration/list_statements.cmake.
 ${includes}
 namespace skua {
 
-inline std::vector<const store::Statement*> all_statements() {
+inline std::vector<const postgres::Statement*> all_statements() {
   return {
 ${entries}  };
 }

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "atproto/cid.hpp"
-#include "event/json_record.hpp"
-#include "repo/car_writer.hpp"
+#include "event/json_event.hpp"
+#include "repo/car.hpp"
 #include "repo/commit.hpp"
-#include "repo/mst_builder.hpp"
+#include "repo/mst_tree.hpp"
 #include "support/made_events.hpp"
 
 namespace skua::test {

@@ -10,14 +10,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "feed/consumers/projection_upkeep.hpp"
+#include "consumers/projection_upkeep.hpp"
 #include "integration/account_events.hpp"
 #include "support/change_log.hpp"
 #include "support/made_events.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
 
-namespace skua::feed::post_rules_test {
+namespace skua::consumers::post_rules_test {
 namespace {
 
 using event::UnresolvedEvent;
@@ -381,10 +381,10 @@ TEST_F(PostRulesTest, a_check_appends_nothing_to_the_log) {
   put(1, kThreadgate, 1, threadgate(uri(1, 1), {}));
   EXPECT_EQ(broken(), "");
   put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
-  store::Session holder(database_.url(), "skua test");
+  postgres::Session holder(database_.url(), "skua test");
   holder.run("BEGIN");
   holder.run("SELECT FROM skua.consumer_lanes FOR UPDATE");
-  store::Session checking(database_.url(), "skua test");
+  postgres::Session checking(database_.url(), "skua test");
   prepare_fold_session(checking);
   std::optional<std::vector<std::string>> differences;
   std::thread check([&] {
@@ -682,4 +682,4 @@ TEST_P(PostRulesModelTest, any_interleaving_gives_the_rows_that_the_records_dete
 INSTANTIATE_TEST_SUITE_P(Seeds, PostRulesModelTest, testing::Range(0U, 6U));
 
 }  // namespace
-}  // namespace skua::feed::post_rules_test
+}  // namespace skua::consumers::post_rules_test

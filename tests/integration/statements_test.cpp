@@ -13,7 +13,7 @@ namespace {
 
 TEST(StatementsTest, the_names_are_unique) {
   std::set<std::string> names;
-  for (const store::Statement* statement : all_statements()) {
+  for (const postgres::Statement* statement : all_statements()) {
     EXPECT_TRUE(names.insert(statement->name).second) << statement->name;
   }
   EXPECT_GT(names.size(), 100U);
@@ -22,8 +22,8 @@ TEST(StatementsTest, the_names_are_unique) {
 TEST(StatementsTest, the_migrated_database_accepts_each_of_them) {
   SKUA_NEED_POSTGRES();
   test::Database database;
-  store::Session session(database.url(), "test");
-  for (const store::Statement* statement : all_statements()) {
+  postgres::Session session(database.url(), "test");
+  for (const postgres::Statement* statement : all_statements()) {
     EXPECT_NO_THROW(session.prepare(*statement)) << statement->name << ":\n" << statement->sql;
   }
 }

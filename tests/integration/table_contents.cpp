@@ -39,8 +39,8 @@ std::string expression_of(const std::string& column, std::string_view type) {
 
 }  // namespace
 
-std::set<std::string> table_contents(store::Session& session) {
-  const store::Rows columns = session.run(
+std::set<std::string> table_contents(postgres::Session& session) {
+  const postgres::Rows columns = session.run(
       "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_class AS c "
       "JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
       "WHERE c.relnamespace = 'bsky'::regnamespace AND (c.relkind IN ('r', 'p') OR c.relkind = 'v' "
@@ -60,7 +60,7 @@ std::set<std::string> table_contents(store::Session& session) {
     if (const auto where = kWithContent.find(table); where != kWithContent.end()) {
       sql += " WHERE " + std::string(where->second);
     }
-    const store::Rows rows = session.run(sql);
+    const postgres::Rows rows = session.run(sql);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       lines.insert(table + " " + std::string(rows.text(i, 0)));
     }

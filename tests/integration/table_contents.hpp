@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "store/session.hpp"
+#include "postgres/session.hpp"
 
 namespace skua::test {
 
@@ -21,6 +21,6 @@ namespace skua::test {
 /// deletion
 ///   of its account is ignored and leaves no mark.
 /// - counts of zero, for the same reason.
-std::set<std::string> table_contents(store::Session& session);
+std::set<std::string> table_contents(postgres::Session& session);
 
 }  // namespace skua::test

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "atproto/tid.hpp"
-#include "ingest/in_flight.hpp"
+#include "pipeline/in_flight.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
@@ -39,10 +39,10 @@ std::string rkey(std::uint64_t number) {
 /// Marks written events as finished, as the pipeline does.
 class StreamProducer final : public Producer {
  public:
-  explicit StreamProducer(ingest::InFlightList& list) : list_(list) {}
+  explicit StreamProducer(pipeline::InFlightList& list) : list_(list) {}
 
   void written(std::span<const event::Chunk* const> chunks) override {
-    std::vector<ingest::InFlightList::Ticket> tickets;
+    std::vector<pipeline::InFlightList::Ticket> tickets;
     for (const event::Chunk* chunk : chunks) {
       for (const auto& event : chunk->events) tickets.push_back(event.event.ticket);
     }
@@ -54,7 +54,7 @@ class StreamProducer final : public Producer {
   Counters counted;
 
  private:
-  ingest::InFlightList& list_;
+  pipeline::InFlightList& list_;
 };
 
 class WorkerPoolTest : public test::PostgresTest {
@@ -81,11 +81,11 @@ class WorkerPoolTest : public test::PostgresTest {
   }
 
   test::ManualClock clock_;
-  resolve::SharedIds ids_;
-  ingest::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
+  ids::SharedIds ids_;
+  pipeline::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
   StreamProducer producer_{in_flight_};
   const Counters& counters_ = producer_.counted;
-  store::Runtime runtime_{database_.url(), clock_};
+  postgres::Runtime runtime_{database_.url(), clock_};
   std::unique_ptr<WorkerPool> pool_;
 };
 

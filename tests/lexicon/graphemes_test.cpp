@@ -1,11 +1,10 @@
-#include "lexicon/graphemes.hpp"
-
 #include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "lexicon/lexicon_rules.hpp"
+#include "lexicon/violation.hpp"
 
 namespace skua::test::graphemes_test {
 namespace {

@@ -3,10 +3,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "event/json_record.hpp"
+#include "event/json_event.hpp"
 #include "lexicon/schema_builder.hpp"
 #include "lexicon/violation.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::test {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "lexicon/lexicon_error.hpp"
 #include "lexicon/lexicon_rules.hpp"
 #include "support/json_vectors.hpp"
 

@@ -1,5 +1,3 @@
-#include "lexicon_store/view_columns.hpp"
-
 #include <set>
 #include <string>
 #include <vector>
@@ -7,7 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "lexicon/lexicon_error.hpp"
+#include "lexicon/schema_builder.hpp"
+#include "lexicon_store/lexicon_table.hpp"
 
 namespace skua::lexicon_store::view_columns_test {
 namespace {

@@ -1,13 +1,11 @@
-#include "pages/database_state.hpp"
-
 #include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "feed/consumers/consumer_table.hpp"
-#include "feed/consumers/served_sessions.hpp"
-#include "pages/database_reader.hpp"
+#include "consumers/consumer_table.hpp"
+#include "consumers/tuning.hpp"
+#include "pages/database_page.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::pages::database_state_test {
@@ -18,8 +16,8 @@ using namespace std::chrono_literals;
 class DatabaseStateTest : public testing::Test {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
-  store::Session& session() {
-    if (!session_) session_ = std::make_unique<store::Session>(database_.url(), "test");
+  postgres::Session& session() {
+    if (!session_) session_ = std::make_unique<postgres::Session>(database_.url(), "test");
     return *session_;
   }
   DatabaseState state() { return read_database_state(session()); }
@@ -30,7 +28,7 @@ class DatabaseStateTest : public testing::Test {
   }
   /// A projection whose tables are built.
   void add_running_consumer() {
-    feed::add_consumer(session(), {.name = "post_stats"});
+    consumers::add_consumer(session(), {.name = "post_stats"});
     session().run(
         "UPDATE skua.consumers SET state = 'running', role = 'live';"
         "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos) SELECT id, 0, 1 FROM "
@@ -39,13 +37,13 @@ class DatabaseStateTest : public testing::Test {
   }
 
   test::Database database_;
-  std::unique_ptr<store::Session> session_;
+  std::unique_ptr<postgres::Session> session_;
 };
 
 TEST_F(DatabaseStateTest, of_a_new_database_shows_no_problem) {
   const DatabaseState found = state();
   EXPECT_FALSE(found.is_read_only);
-  EXPECT_EQ(found.schema_version, store::schema().version());
+  EXPECT_EQ(found.schema_version, postgres::schema().version());
   EXPECT_FALSE(found.bootstrap_is_open);
   EXPECT_EQ(found.dead_letters, 0);
   EXPECT_TRUE(found.stuck_consumers.empty());
@@ -63,7 +61,7 @@ TEST_F(DatabaseStateTest, shows_a_newer_schema) {
 
 TEST_F(DatabaseStateTest, shows_a_paused_consumer) {
   add_running_consumer();
-  feed::pause_consumer(session(), "post_stats", true);
+  consumers::pause_consumer(session(), "post_stats", true);
   EXPECT_EQ(stuck_reason(), "post_stats: it is paused");
 }
 
@@ -75,7 +73,7 @@ TEST_F(DatabaseStateTest, shows_a_stopped_consumer_with_its_error) {
 
 TEST_F(DatabaseStateTest, shows_a_blocked_lane_and_failures_that_last) {
   add_running_consumer();
-  const store::Session process(database_.url(), feed::kProjectionsSession + " pid 1");
+  const postgres::Session process(database_.url(), consumers::kProjectionsSession + " pid 1");
   session().run(
       "UPDATE skua.consumer_lanes SET failures = 3, error = 'no answer', failing_since = "
       "clock_timestamp() - interval '100 seconds'");
@@ -92,12 +90,12 @@ TEST_F(DatabaseStateTest, can_be_read_by_the_role_of_readers) {
   session().run("DO $$ BEGIN CREATE ROLE skua_reader; EXCEPTION WHEN duplicate_object THEN END $$");
   session().run("SELECT skua.grant_reader()");
   session().run("SET ROLE skua_reader");
-  EXPECT_EQ(state().schema_version, store::schema().version());
+  EXPECT_EQ(state().schema_version, postgres::schema().version());
 }
 
 TEST_F(DatabaseStateTest, is_read_again_when_it_is_older_than_requested) {
   session().run("SELECT 1");
-  store::Runtime runtime(database_.url(), system_clock());
+  postgres::Runtime runtime(database_.url(), system_clock());
   DatabaseReader cached(runtime, 1h);
   DatabaseReader current(runtime, 0ms);
   cached.start();
@@ -112,11 +110,11 @@ TEST_F(DatabaseStateTest, is_read_again_when_it_is_older_than_requested) {
 
 TEST_F(DatabaseStateTest, is_unanswered_while_the_read_waits) {
   session().run("SELECT 1");
-  store::Runtime runtime(database_.url(), system_clock());
+  postgres::Runtime runtime(database_.url(), system_clock());
   DatabaseReader reader(runtime, 0ms);
   reader.start();
   ASSERT_TRUE(reader.get(20s).has_value());
-  store::Transaction lock(session());
+  postgres::Transaction lock(session());
   session().run("LOCK TABLE skua.migrations IN ACCESS EXCLUSIVE MODE");
   // The last state is still the answer.
   EXPECT_TRUE(reader.get(50ms).has_value());

@@ -1,10 +1,10 @@
-#include "pages/health_report.hpp"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "pages/health.hpp"
 
 namespace skua::pages::health_report_test {
 namespace {

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/database_watch.hpp"
-#include "store/schema.hpp"
+#include "postgres/database_watch.hpp"
+#include "postgres/migrations.hpp"
 
 namespace skua::pages::health_test {
 namespace {
@@ -33,21 +33,21 @@ class JudgeTest : public testing::Test {
   JudgeTest() {
     observed_.now = Observed::TimePoint(100h);
     observed_.process.phase = Phase::Running;
-    status::SourceState relay;
+    pipeline::SourceState relay;
     relay.source = "relay:a.example";
     relay.connected = true;
     relay.changed_at = observed_.now - 1h;
     relay.heard_at = observed_.now - 1s;
     relay.lag = 100ms;
     observed_.process.sources.push_back(relay);
-    observed_.database = DatabaseState{.schema_version = store::schema().version()};
+    observed_.database = DatabaseState{.schema_version = postgres::schema().version()};
   }
 
   Health health() const { return judge(observed_, limits_); }
   Codes reasons() const { return codes(health().reasons); }
   Codes warnings() const { return codes(health().warnings); }
   std::string detail() const { return health().reasons.at(0).detail; }
-  status::SourceState& relay() { return observed_.process.sources.at(0); }
+  pipeline::SourceState& relay() { return observed_.process.sources.at(0); }
   void disconnect(std::chrono::seconds since) {
     relay().connected = false;
     relay().changed_at = observed_.now - since;
@@ -98,7 +98,7 @@ TEST_F(JudgeTest, a_database_that_does_not_answer_is_down_after_some_seconds) {
 }
 
 TEST_F(JudgeTest, a_standby_is_read_only) {
-  observed_.outage = Observed::Outage{1s, std::string(store::kWaitsForPromotion)};
+  observed_.outage = Observed::Outage{1s, std::string(postgres::kWaitsForPromotion)};
   observed_.database.reset();
   EXPECT_THAT(reasons(), ElementsAre("database-read-only"));
 }
@@ -147,8 +147,8 @@ TEST_F(JudgeTest, an_open_bootstrap_is_a_reason) {
 
 TEST_F(JudgeTest, each_stuck_consumer_is_a_reason) {
   const auto stuck = [](const char* reason, const char* cure) {
-    return feed::ConsumerJudgement{feed::ConsumerJudgement::Level::Stuck, "paused",
-                                   &problem("consumer-stuck"), reason, cure};
+    return consumers::ConsumerJudgement{consumers::ConsumerJudgement::Level::Stuck, "paused",
+                                        &problem("consumer-stuck"), reason, cure};
   };
   observed_.database->stuck_consumers = {{"post_stats", stuck("it is paused", "Resume it.")},
                                          {"hook", stuck("deliveries fail", "Start it.")}};

@@ -1,8 +1,8 @@
-#include "pages/heartbeat.hpp"
-
 #include <chrono>
 
 #include <gtest/gtest.h>
+
+#include "pages/process_status.hpp"
 
 namespace skua::pages::heartbeat_test {
 namespace {

@@ -85,7 +85,7 @@ class PagesTest : public testing::Test {
   std::atomic<int> observations_{0};
   Heartbeat main_loop_{"main"};
   http_server::Server::Routes routes_;
-  store::Runtime runtime_{kNoServer, system_clock()};
+  postgres::Runtime runtime_{kNoServer, system_clock()};
   std::optional<Pages> pages_;
 };
 

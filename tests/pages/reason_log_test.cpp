@@ -1,9 +1,9 @@
-#include "pages/reason_log.hpp"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "pages/health.hpp"
 
 namespace skua::pages::reason_log_test {
 namespace {

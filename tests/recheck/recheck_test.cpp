@@ -12,10 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "integration/account_events.hpp"
-#include "lexicon_store/document.hpp"
 #include "lexicon_store/lexicon_table.hpp"
-#include "recheck/rechecker.hpp"
-#include "store/advisory_lock.hpp"
+#include "postgres/locks.hpp"
 #include "support/change_log.hpp"
 #include "support/made_events.hpp"
 #include "support/postgres.hpp"
@@ -214,13 +212,13 @@ TEST_F(RecheckTest, documents_that_cannot_be_used_check_nothing) {
 TEST_F(RecheckTest, a_row_that_changed_since_it_was_read_stays) {
   put_as_invalid(kAlice, kPost, 1, test::made_post("first"), "text: too long");
   // Another session holds the lock of the account and writes a newer version meanwhile.
-  store::Session other(database_.url(), "other");
-  store::Transaction transaction(other);
-  store::lock_xact(
-      other,
-      {store::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Post), kAlice)});
+  postgres::Session other(database_.url(), "other");
+  postgres::Transaction transaction(other);
+  postgres::lock_xact(
+      other, {postgres::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Post),
+                                     kAlice)});
   std::jthread checker([this] { EXPECT_EQ(recheck(), 0); });
-  store::Session watch(database_.url(), "watch");
+  postgres::Session watch(database_.url(), "watch");
   while (!test::a_session_waits_for_a_lock(watch)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -293,7 +291,7 @@ TEST_F(RecheckTest, a_running_process_checks_by_itself) {
   put(kAlice, kNote, 1, note(7));
   add_lexicon(note_lexicon(5));
   session().run("UPDATE skua.lexicon_state SET changed_at = changed_at - interval '6 seconds'");
-  store::Runtime runtime(database_.url(), clock_);
+  postgres::Runtime runtime(database_.url(), clock_);
   Rechecker rechecker(runtime, ids_, std::chrono::milliseconds(5));
   rechecker.start();
   while (invalid().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));

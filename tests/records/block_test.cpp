@@ -1,6 +1,5 @@
-#include "records/block.hpp"
-
 #include "records/record_rules.hpp"
+#include "records/relations.hpp"
 
 namespace skua::test::block_test {
 namespace {

@@ -1,5 +1,4 @@
-#include "records/chat_declaration.hpp"
-
+#include "records/declarations.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::chat_declaration_test {

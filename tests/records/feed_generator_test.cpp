@@ -1,6 +1,5 @@
-#include "records/feed_generator.hpp"
-
 #include "records/record_rules.hpp"
+#include "records/services.hpp"
 
 namespace skua::test::feed_generator_test {
 namespace {

@@ -1,6 +1,5 @@
-#include "records/follow.hpp"
-
 #include "records/record_rules.hpp"
+#include "records/relations.hpp"
 
 namespace skua::test::follow_test {
 namespace {

@@ -1,5 +1,4 @@
-#include "records/germ_declaration.hpp"
-
+#include "records/declarations.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::germ_declaration_test {

@@ -5,9 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "event/json_record.hpp"
-#include "repo/dag_cbor_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "event/json_event.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::records::json_text_test {
 namespace {

@@ -1,6 +1,5 @@
-#include "records/labeler.hpp"
-
 #include "records/record_rules.hpp"
+#include "records/services.hpp"
 
 namespace skua::test::labeler_test {
 namespace {

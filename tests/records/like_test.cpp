@@ -1,5 +1,4 @@
-#include "records/like.hpp"
-
+#include "records/reactions.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::like_test {

@@ -1,5 +1,4 @@
-#include "records/list_block.hpp"
-
+#include "records/lists.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::list_block_test {

@@ -1,5 +1,4 @@
-#include "records/list_item.hpp"
-
+#include "records/lists.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::list_item_test {

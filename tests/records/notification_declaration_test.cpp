@@ -1,5 +1,4 @@
-#include "records/notification_declaration.hpp"
-
+#include "records/declarations.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::notification_declaration_test {

@@ -3,8 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "records/link_host.hpp"
-#include "records/normal_tag.hpp"
 #include "records/post.hpp"
 #include "records/record_rules.hpp"
 

@@ -1,5 +1,4 @@
-#include "records/postgate.hpp"
-
+#include "records/gates.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::postgate_test {

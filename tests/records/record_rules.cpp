@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "event/json_record.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "event/json_event.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::test {
 namespace {

@@ -7,8 +7,7 @@
 
 #include "lexicon/built_in.hpp"
 #include "records/record_rules.hpp"
-#include "repo/dag_cbor_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::test::record_test {
 namespace {

@@ -1,5 +1,4 @@
-#include "records/repost.hpp"
-
+#include "records/reactions.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::repost_test {

@@ -1,5 +1,4 @@
-#include "records/starter_pack.hpp"
-
+#include "records/lists.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::starter_pack_test {

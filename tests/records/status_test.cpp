@@ -1,5 +1,4 @@
-#include "records/status.hpp"
-
+#include "records/profile.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::status_test {

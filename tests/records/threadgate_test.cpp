@@ -1,5 +1,4 @@
-#include "records/threadgate.hpp"
-
+#include "records/gates.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::threadgate_test {

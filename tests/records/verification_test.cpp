@@ -1,6 +1,5 @@
-#include "records/verification.hpp"
-
 #include "records/record_rules.hpp"
+#include "records/relations.hpp"
 
 namespace skua::test::verification_test {
 namespace {

@@ -1,5 +1,4 @@
-#include "records/visibility_declaration.hpp"
-
+#include "records/declarations.hpp"
 #include "records/record_rules.hpp"
 
 namespace skua::test::visibility_declaration_test {

@@ -6,8 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "repo/car_reader.hpp"
-#include "repo/car_writer.hpp"
+#include "repo/car.hpp"
 #include "repo/errc.hpp"
 
 namespace skua::repo::block_index_test {

@@ -1,11 +1,9 @@
-#include "repo/car_reader.hpp"
-
 #include <array>
 
 #include <gtest/gtest.h>
 
-#include "repo/car_writer.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/car.hpp"
+#include "repo/dag_cbor.hpp"
 #include "repo/errc.hpp"
 
 namespace skua::repo::car_reader_test {

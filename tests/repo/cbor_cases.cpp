@@ -1,7 +1,7 @@
 #include "repo/cbor_cases.hpp"
 
 #include "atproto/cid.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/dag_cbor.hpp"
 #include "support/test_vectors.hpp"
 
 namespace skua::repo::test_cases {

@@ -10,8 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/cid.hpp"
-#include "repo/dag_cbor_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/dag_cbor.hpp"
 #include "repo/errc.hpp"
 #include "support/json_vectors.hpp"
 

@@ -8,10 +8,10 @@
 
 #include "atproto/errc.hpp"
 #include "atproto/signing.hpp"
-#include "repo/car_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/car.hpp"
+#include "repo/dag_cbor.hpp"
 #include "repo/errc.hpp"
-#include "repo/repository.hpp"
+#include "repo/repository_listing.hpp"
 #include "support/test_vectors.hpp"
 
 namespace skua::repo::commit_test {

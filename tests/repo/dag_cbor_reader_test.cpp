@@ -1,11 +1,9 @@
-#include "repo/dag_cbor_reader.hpp"
-
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "repo/cbor_cases.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/dag_cbor.hpp"
 #include "repo/errc.hpp"
 #include "support/test_vectors.hpp"
 

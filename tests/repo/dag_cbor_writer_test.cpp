@@ -1,5 +1,3 @@
-#include "repo/dag_cbor_writer.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -8,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 #include "support/test_vectors.hpp"
 
 namespace skua::repo::dag_cbor_writer_test {

@@ -5,10 +5,10 @@
 
 #include "atproto/signing.hpp"
 #include "atproto/tid.hpp"
-#include "repo/car_writer.hpp"
+#include "repo/car.hpp"
 #include "repo/commit.hpp"
-#include "repo/dag_cbor_writer.hpp"
-#include "repo/mst_builder.hpp"
+#include "repo/dag_cbor.hpp"
+#include "repo/mst_tree.hpp"
 
 namespace skua::repo::test_cases {
 

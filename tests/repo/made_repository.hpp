@@ -7,7 +7,7 @@
 
 #include "atproto/cid.hpp"
 #include "base/bytes.hpp"
-#include "repo/car_reader.hpp"
+#include "repo/car.hpp"
 #include "repo/mst_tree.hpp"
 
 namespace skua::repo::test_cases {

@@ -1,14 +1,13 @@
-#include "repo/mst_node.hpp"
-
 #include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "atproto/data_model.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 #include "repo/errc.hpp"
 #include "repo/made_repository.hpp"
+#include "repo/mst_reader.hpp"
 #include "repo/mst_tree.hpp"
 #include "support/json_vectors.hpp"
 

@@ -7,8 +7,7 @@
 
 #include "repo/errc.hpp"
 #include "repo/made_repository.hpp"
-#include "repo/mst_builder.hpp"
-#include "repo/mst_node.hpp"
+#include "repo/mst_tree.hpp"
 #include "support/json_vectors.hpp"
 
 namespace skua::repo::mst_reader_test {

@@ -10,9 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "repo/car_reader.hpp"
+#include "repo/car.hpp"
 #include "repo/made_repository.hpp"
-#include "repo/mst_builder.hpp"
 #include "repo/mst_reader.hpp"
 #include "repo/mst_tree.hpp"
 #include "support/test_vectors.hpp"

@@ -8,7 +8,6 @@
 
 #include "repo/errc.hpp"
 #include "repo/made_repository.hpp"
-#include "repo/mst_node.hpp"
 #include "repo/mst_reader.hpp"
 
 namespace skua::repo::mst_tree_test {

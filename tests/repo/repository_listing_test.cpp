@@ -13,13 +13,11 @@
 
 #include <gtest/gtest.h>
 
-#include "repo/car_writer.hpp"
+#include "repo/car.hpp"
 #include "repo/errc.hpp"
 #include "repo/made_repository.hpp"
-#include "repo/mst_builder.hpp"
-#include "repo/mst_node.hpp"
 #include "repo/mst_reader.hpp"
-#include "repo/repository.hpp"
+#include "repo/mst_tree.hpp"
 #include "support/test_vectors.hpp"
 
 namespace skua::repo::repository_listing_test {

@@ -1,5 +1,3 @@
-#include "repo/repository.hpp"
-
 #include <array>
 #include <filesystem>
 #include <ostream>
@@ -9,11 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "repo/car_writer.hpp"
+#include "repo/car.hpp"
 #include "repo/errc.hpp"
 #include "repo/made_repository.hpp"
-#include "repo/mst_builder.hpp"
 #include "repo/mst_reader.hpp"
+#include "repo/mst_tree.hpp"
 #include "repo/repository_listing.hpp"
 #include "support/test_vectors.hpp"
 

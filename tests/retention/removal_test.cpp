@@ -11,14 +11,12 @@
 #include <nlohmann/json.hpp>
 
 #include "integration/account_events.hpp"
-#include "retention/prune.hpp"
-#include "retention/remover.hpp"
-#include "store/advisory_lock.hpp"
-#include "store/filter_table.hpp"
+#include "postgres/locks.hpp"
 #include "support/change_log.hpp"
 #include "support/made_events.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
+#include "tables/filter_table.hpp"
 #include "writer/account_locks.hpp"
 
 namespace skua::retention::removal_test {
@@ -57,7 +55,7 @@ class RemovalTest : public test::AccountEventsTest {
     return test::made_like("at://" + did + "/" + kPost + "/" + key(n));
   }
   void keep(const std::string& collection, std::chrono::hours time) {
-    ASSERT_TRUE(store::set_retention(session(), collection, time));
+    ASSERT_TRUE(tables::set_retention(session(), collection, time));
   }
   void expire(const std::string& collection) {
     while (!expire_step(session(), collection, metrics_).is_end) {
@@ -145,7 +143,7 @@ TEST_F(RemovalTest, a_pass_goes_through_the_whole_table_in_steps) {
 
 TEST_F(RemovalTest, a_process_that_works_on_a_collection_keeps_others_away) {
   keep(kPost, std::chrono::hours(24));
-  store::Session other(database_.url(), "skua test");
+  postgres::Session other(database_.url(), "skua test");
   other.run("BEGIN");
   other.run("SELECT FROM skua.retention FOR UPDATE");
   EXPECT_TRUE(expire_step(session(), kPost, metrics_).is_end);
@@ -161,7 +159,7 @@ TEST_F(RemovalTest, deleted_accounts_take_turns) {
       "jsonb_build_object('rkey', l.rkey + n)) AS l FROM bsky.likes l JOIN bsky.actors a ON a.id = "
       "l.actor_id, generate_series(1, 12000) n WHERE a.did = '" +
       kAlice + "') AS more");
-  store::Session other(database_.url(), "skua test");
+  postgres::Session other(database_.url(), "skua test");
   for (const std::string& did : dids) {
     event::UnresolvedEvent gone = test::actor_event(did);
     gone.body = event::AccountChange{false, "deleted", clock_.now(), true, {rev_}};
@@ -169,7 +167,7 @@ TEST_F(RemovalTest, deleted_accounts_take_turns) {
   }
   const std::stop_token never;
   other.run("BEGIN");
-  store::lock_xact(other, writer::locks_of_account(other, kBob));
+  postgres::lock_xact(other, writer::locks_of_account(other, kBob));
   EXPECT_EQ(purge_deleted(session(), never, metrics_), 5'000) << "bob is locked";
   other.run("ROLLBACK");
   EXPECT_EQ(purge_deleted(session(), never, metrics_), 5'001);
@@ -194,7 +192,7 @@ TEST_F(RemovalTest, the_rows_of_an_excluded_account_go_and_can_come_back) {
   put(kBob, kPost, 3, test::made_post("b"), now_text());
   put(kBob, kLike, 4, like_of(kAlice, 1), now_text());
   put(kAlice, kLike, 5, like_of(kBob, 3), now_text());
-  EXPECT_EQ(store::exclude_accounts(session(), {kAlice, "did:plc:unknown"}), 2);
+  EXPECT_EQ(tables::exclude_accounts(session(), {kAlice, "did:plc:unknown"}), 2);
   EXPECT_EQ(remove_excluded(session(), Due::Usual, metrics_), 0)
       << "processes may not know of it yet";
   session().run(
@@ -214,7 +212,7 @@ TEST_F(RemovalTest, the_rows_of_an_excluded_account_go_and_can_come_back) {
   EXPECT_EQ(remove_excluded(session(), Due::Usual, metrics_), 2);
   EXPECT_EQ(rows("posts"), "bob/3");
   EXPECT_EQ(remove_excluded(session(), Due::Usual, metrics_), 0);
-  EXPECT_EQ(store::include_accounts(session(), {kAlice}), 1);
+  EXPECT_EQ(tables::include_accounts(session(), {kAlice}), 1);
   // The same record at the same revision, as a download of the repository has it.
   rev_ = std::uint64_t{1} << 60;
   put(kAlice, kPost, 1, test::made_post("a"), now_text());
@@ -231,13 +229,14 @@ TEST_F(RemovalTest, a_prune_removes_what_the_filter_leaves_out) {
   put(kBob, kPost, 3, test::made_post("b"), now_text());
   put(kBob, kLike, 4, like_of(kAlice, 1), now_text());
   put(kBob, "com.example.note", 9, {{"$type", "com.example.note"}}, now_text());
-  EXPECT_EQ(prune(session(), *store::load_filter(session())), 0);
-  store::change_filter(session(), store::FilterEdit::Set, {{kPost, "com.example.note"}, {kAlice}});
-  EXPECT_EQ(prune(session(), *store::load_filter(session())), 5);
+  EXPECT_EQ(prune(session(), *tables::load_filter(session())), 0);
+  tables::change_filter(session(), tables::FilterEdit::Set,
+                        {{kPost, "com.example.note"}, {kAlice}});
+  EXPECT_EQ(prune(session(), *tables::load_filter(session())), 5);
   EXPECT_EQ(rows("posts"), "alice/1");
   EXPECT_EQ(rows("likes"), "");
   EXPECT_EQ(rows("records"), "alice/7");
-  EXPECT_EQ(prune(session(), *store::load_filter(session())), 0);
+  EXPECT_EQ(prune(session(), *tables::load_filter(session())), 0);
   expect_consistency();
 }
 
@@ -245,7 +244,7 @@ TEST_F(RemovalTest, the_thread_removes_what_the_filter_asks_for) {
   put(kAlice, kPost, 1, test::made_post("old"), kOld);
   put(kBob, kPost, 2, test::made_post("new"), now_text());
   keep(kPost, std::chrono::hours(24));
-  store::exclude_accounts(session(), {kBob});
+  tables::exclude_accounts(session(), {kBob});
   session().run(
       "UPDATE skua.excluded_accounts SET excluded_at = excluded_at - interval '1 minute'");
   put(kCarol, kPost, 3, test::made_post("gone"), now_text());
@@ -254,8 +253,8 @@ TEST_F(RemovalTest, the_thread_removes_what_the_filter_asks_for) {
       "did = '" +
       kCarol + "'");
   filter::CurrentFilter filter;
-  filter.set(store::load_filter(session()));
-  store::Runtime runtime(database_.url(), system_clock());
+  filter.set(tables::load_filter(session()));
+  postgres::Runtime runtime(database_.url(), system_clock());
   Remover remover(runtime, filter, std::chrono::milliseconds(1));
   remover.start();
   while (value("SELECT count(*) FROM bsky.posts WHERE cid IS NOT NULL") != "0") {

@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
-#include "repo/car_reader.hpp"
+#include "repo/car.hpp"
 #include "repo/commit.hpp"
 #include "repo/mst_tree.hpp"
 #include "skua-sim/heard_network.hpp"

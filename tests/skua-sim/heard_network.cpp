@@ -3,7 +3,7 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::sim::test_cases {
 namespace {

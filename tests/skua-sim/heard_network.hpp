@@ -13,7 +13,7 @@
 #include "atproto/data_model.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
-#include "world/message.hpp"
+#include "world/message_log.hpp"
 #include "world/network.hpp"
 
 namespace skua::sim::test_cases {

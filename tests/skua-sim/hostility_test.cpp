@@ -6,13 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
 #include "atproto/tid.hpp"
 #include "event/frame_decoder.hpp"
-#include "repo/car_reader.hpp"
+#include "repo/car.hpp"
 #include "repo/commit.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/dag_cbor.hpp"
 #include "repo/errc.hpp"
 #include "skua-sim/heard_network.hpp"
 #include "world/network.hpp"

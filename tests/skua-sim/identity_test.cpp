@@ -6,11 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/cid.hpp"
-#include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
 #include "atproto/syntax.hpp"
 #include "base/time.hpp"
-#include "event/json_record.hpp"
+#include "event/json_event.hpp"
 #include "skua-sim/heard_network.hpp"
 #include "world/network.hpp"
 

@@ -12,10 +12,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
 #include "atproto/syntax.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/dag_cbor.hpp"
 #include "skua-sim/heard_network.hpp"
 
 namespace skua::sim::labeler_test {

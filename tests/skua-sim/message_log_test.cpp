@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "skua-sim/heard_network.hpp"
-#include "world/frames.hpp"
 
 namespace skua::sim::message_log_test {
 namespace {

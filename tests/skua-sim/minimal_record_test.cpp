@@ -1,5 +1,3 @@
-#include "world/minimal_record.hpp"
-
 #include <chrono>
 #include <optional>
 #include <stdexcept>
@@ -8,9 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "atproto/data_model.hpp"
-#include "event/json_record.hpp"
+#include "event/json_event.hpp"
 #include "records/record.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
+#include "world/record_maker.hpp"
 
 namespace skua::sim::minimal_record_test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "event/frame_decoder.hpp"
 #include "skua-sim/heard_network.hpp"
-#include "world/collections.hpp"
+#include "world/subjects.hpp"
 
 namespace skua::sim::network_test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "event/frame_decoder.hpp"
 #include "repo/mst_reader.hpp"
-#include "repo/repository.hpp"
+#include "repo/repository_listing.hpp"
 #include "skua-sim/heard_network.hpp"
 #include "world/network.hpp"
 

@@ -7,16 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "atproto/language.hpp"
 #include "atproto/syntax.hpp"
-#include "atproto/uri.hpp"
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "event/frame_decoder.hpp"
 #include "skua-sim/heard_network.hpp"
 #include "world/language.hpp"
-#include "world/names.hpp"
-#include "world/phrases.hpp"
-#include "world/theme.hpp"
 
 namespace skua::sim::texts_test {
 namespace {

@@ -11,7 +11,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "init_file.hpp"
 #include "init_plan.hpp"
 
 namespace skua::cli::init_test {

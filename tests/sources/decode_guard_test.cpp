@@ -1,4 +1,4 @@
-#include "ingest/decode_guard.hpp"
+#include "pipeline/decode_guard.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -16,11 +16,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ingest/decoder.hpp"
-#include "ingest/message_decoder.hpp"
-#include "sources/jetstream/jetstream_reader.hpp"
+#include "pipeline/decoder.hpp"
+#include "pipeline/message_decoder.hpp"
+#include "sources/jetstream/jetstream_source.hpp"
 #include "sources/labeler/label_decoder.hpp"
-#include "sources/tap/tap_reader.hpp"
+#include "sources/tap/tap_source.hpp"
 #include "support/made_labels.hpp"
 #include "support/manual_clock.hpp"
 #include "verify/signed_repository.hpp"
@@ -29,13 +29,13 @@ namespace skua::sources::decode_guard_test {
 namespace {
 
 using event::Operation;
-using ingest::AdmittedMessage;
-using ingest::AnyDecoder;
-using ingest::Decoder;
-using ingest::DecoderServices;
-using ingest::DecodeThread;
-using ingest::IntakeCounters;
-using ingest::MessageDecoder;
+using pipeline::AdmittedMessage;
+using pipeline::AnyDecoder;
+using pipeline::Decoder;
+using pipeline::DecoderServices;
+using pipeline::DecodeThread;
+using pipeline::IntakeCounters;
+using pipeline::MessageDecoder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -139,12 +139,12 @@ class Decoders : public testing::TestWithParam<Kind> {
   }
 
   FailingClock clock_;
-  store::Runtime runtime_{"", clock_, [this](const std::string& what) {
-                            const std::scoped_lock lock(mutex_);
-                            fatal_errors_.push_back(what);
-                          }};
+  postgres::Runtime runtime_{"", clock_, [this](const std::string& what) {
+                               const std::scoped_lock lock(mutex_);
+                               fatal_errors_.push_back(what);
+                             }};
   IntakeCounters intake_;
-  ingest::InFlightList in_flight_{{}, nullptr};
+  pipeline::InFlightList in_flight_{{}, nullptr};
   std::mutex mutex_;
   std::vector<event::UnresolvedEvent> events_;
   std::vector<std::string> fatal_errors_;
@@ -175,7 +175,7 @@ TEST_P(Decoders, an_exception_makes_a_dead_letter_of_its_message_and_the_stream_
   EXPECT_THAT(fatal_errors_, IsEmpty());
   EXPECT_EQ(decoder_->abandoned(), 0U);
   // Its event was handed on, as the others' were: it finishes with them.
-  in_flight_.finish(std::vector<ingest::InFlightList::Ticket>{0, 1, 2}, Timestamp{});
+  in_flight_.finish(std::vector<pipeline::InFlightList::Ticket>{0, 1, 2}, Timestamp{});
   EXPECT_EQ(in_flight_.frames(), 0U);
 }
 

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "event/frame_builder.hpp"
-#include "ingest/decode_thread.hpp"
-#include "ingest/pending_heads.hpp"
+#include "pipeline/decode_thread.hpp"
+#include "pipeline/pending_heads.hpp"
 #include "sources/jetstream/jetstream_source.hpp"
 #include "sources/labeler/labeler_source.hpp"
 #include "sources/relay/relay_source.hpp"
@@ -28,34 +28,34 @@ using transport::errc;
 constexpr const char* kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
 /// A decoder that keeps what it gets.
-class MessageList final : public ingest::AnyDecoder {
+class MessageList final : public pipeline::AnyDecoder {
  public:
-  MessageList(std::vector<ingest::AdmittedMessage>& messages, std::atomic<std::uint64_t>& taken)
+  MessageList(std::vector<pipeline::AdmittedMessage>& messages, std::atomic<std::uint64_t>& taken)
       : messages_(messages), taken_(taken) {}
-  void take(ingest::AdmittedMessage& message) override {
+  void take(pipeline::AdmittedMessage& message) override {
     messages_.push_back(std::move(message));
     ++taken_;
   }
   std::size_t abandoned() const override { return messages_.size(); }
 
  private:
-  std::vector<ingest::AdmittedMessage>& messages_;
+  std::vector<pipeline::AdmittedMessage>& messages_;
   std::atomic<std::uint64_t>& taken_;
 };
 
 class IntakeTest : public testing::Test {
  protected:
-  void open(const Source& source, ingest::InFlightList::Limits limits = {}) {
-    pipeline_ = std::make_unique<ingest::Pipeline>(
+  void open(const Source& source, pipeline::InFlightList::Limits limits = {}) {
+    pipeline_ = std::make_unique<pipeline::Pipeline>(
         runtime_,
-        ingest::PipelineOptions{.sources = {source.name()},
-                                .decode_threads = 1,
-                                .in_flight = limits,
-                                .make_decoder =
-                                    [this](ingest::DecoderServices) {
-                                      return std::make_unique<MessageList>(messages_, taken_);
-                                    },
-                                .gaps = &gaps_},
+        pipeline::PipelineOptions{.sources = {source.name()},
+                                  .decode_threads = 1,
+                                  .in_flight = limits,
+                                  .make_decoder =
+                                      [this](pipeline::DecoderServices) {
+                                        return std::make_unique<MessageList>(messages_, taken_);
+                                      },
+                                  .gaps = &gaps_},
         pool_);
     intake_ = source.make_intake({.pipeline = *pipeline_});
     intake_->on_connected(1);
@@ -90,14 +90,14 @@ class IntakeTest : public testing::Test {
   }
 
   test::ManualClock clock_;
-  ingest::PendingHeads gaps_;
+  pipeline::PendingHeads gaps_;
   // Of the decoder's thread, until it has counted a message.
-  std::vector<ingest::AdmittedMessage> messages_;
+  std::vector<pipeline::AdmittedMessage> messages_;
   std::atomic<std::uint64_t> taken_{0};
   // It is never started.
-  store::Runtime runtime_{"", clock_};
+  postgres::Runtime runtime_{"", clock_};
   writer::WorkerPool pool_{runtime_};
-  std::unique_ptr<ingest::Pipeline> pipeline_;
+  std::unique_ptr<pipeline::Pipeline> pipeline_;
   std::unique_ptr<Intake> intake_;
 };
 

@@ -1,4 +1,4 @@
-#include "ingest/message_decoder.hpp"
+#include "pipeline/message_decoder.hpp"
 
 #include <chrono>
 #include <deque>
@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "atproto/tid.hpp"
-#include "sources/jetstream/jetstream_reader.hpp"
-#include "sources/tap/tap_reader.hpp"
+#include "sources/jetstream/jetstream_source.hpp"
+#include "sources/tap/tap_source.hpp"
 #include "support/manual_clock.hpp"
 #include "transport/errc.hpp"
 
@@ -23,11 +23,11 @@ namespace skua::sources::message_decoder_test {
 namespace {
 
 using namespace std::chrono_literals;
-using ingest::AdmittedMessage;
-using ingest::DecoderServices;
-using ingest::DecodeThread;
-using ingest::IntakeCounters;
-using ingest::MessageDecoder;
+using pipeline::AdmittedMessage;
+using pipeline::DecoderServices;
+using pipeline::DecodeThread;
+using pipeline::IntakeCounters;
+using pipeline::MessageDecoder;
 using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
@@ -38,7 +38,7 @@ constexpr const char* kCid = "bafyreid42et2grtcpbhhlz4g2pdhoclnvblfkjr6bw5ztqa3q
 /// A decoder whose events are kept. The test decides when they are durable.
 class MessageDecoderTest : public testing::Test {
  protected:
-  void begin(std::unique_ptr<ingest::MessageReader> reader) {
+  void begin(std::unique_ptr<pipeline::MessageReader> reader) {
     decoder_ = std::make_unique<DecodeThread>(
         DecoderServices{.out = {.runtime = runtime_,
                                 .intake = intake_,
@@ -77,15 +77,15 @@ class MessageDecoderTest : public testing::Test {
   }
 
   test::ManualClock clock_;
-  store::Runtime runtime_{"", clock_, [](const std::string& what) { ADD_FAILURE() << what; }};
+  postgres::Runtime runtime_{"", clock_, [](const std::string& what) { ADD_FAILURE() << what; }};
   /// Outlive the messages that point to them.
   std::deque<std::string> dids_;
   IntakeCounters intake_;
   const filter::CurrentFilter* filter_ = nullptr;
-  ingest::PendingHeads heads_;
-  ingest::PendingHeads* gaps_ = &heads_;
-  std::vector<ingest::InFlightList::Ticket> finished_;
-  ingest::InFlightList in_flight_{
+  pipeline::PendingHeads heads_;
+  pipeline::PendingHeads* gaps_ = &heads_;
+  std::vector<pipeline::InFlightList::Ticket> finished_;
+  pipeline::InFlightList in_flight_{
       {},
       [this](auto tickets) { finished_.insert(finished_.end(), tickets.begin(), tickets.end()); }};
   std::mutex mutex_;
@@ -151,7 +151,7 @@ TEST_F(MessageDecoderTest, what_is_too_large_is_a_dead_letter_of_its_account) {
   EXPECT_EQ(rejection.error, "the message is over the size limit; this is its beginning");
   EXPECT_EQ(intake_.bad_frames, 1U);
   EXPECT_EQ(intake_.ops, 0U);
-  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(Field(&store::Gap::did, kDid)));
+  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(Field(&tables::Gap::did, kDid)));
 }
 
 /// A Jetstream's #sync in its two forms.
@@ -165,7 +165,7 @@ TEST_P(MessageDecoderSync, makes_the_repository_wait_for_a_resync) {
   EXPECT_THAT(events_, IsEmpty());
   EXPECT_EQ(intake_.syncs, 1U);
   EXPECT_EQ(finished_.size(), 1U);
-  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(Field(&store::Gap::did, kDid)));
+  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(Field(&tables::Gap::did, kDid)));
 }
 
 TEST_P(MessageDecoderSync, is_counted_where_nothing_is_downloaded) {
@@ -181,7 +181,8 @@ TEST_P(MessageDecoderSync, is_counted_where_nothing_is_downloaded) {
 TEST_P(MessageDecoderSync, of_an_excluded_account_is_left_out) {
   filter::CurrentFilter filter;
   filter_ = &filter;
-  filter.set(std::make_shared<const store::Filter>(2, store::FilterContent{{}, {"did:plc:other"}}));
+  filter.set(
+      std::make_shared<const tables::Filter>(2, tables::FilterContent{{}, {"did:plc:other"}}));
   begin(std::make_unique<JetstreamReader>());
   push(GetParam(), 77, kDid);
   end();
@@ -241,7 +242,7 @@ TEST_P(MessageDecoderNoRecord, of_an_excluded_collection_is_no_gap) {
   filter::CurrentFilter filter;
   filter_ = &filter;
   filter.set(
-      std::make_shared<const store::Filter>(2, store::FilterContent{{"app.bsky.feed.post"}, {}}));
+      std::make_shared<const tables::Filter>(2, tables::FilterContent{{"app.bsky.feed.post"}, {}}));
   begin(std::make_unique<TapReader>());
   push(tap(true, "3l2s5xxv2ze2c", std::string(R"("action":"create")") + GetParam().fields), 50,
        kDid);
@@ -427,8 +428,8 @@ TEST_F(MessageDecoderTest, what_the_filter_leaves_out_is_finished_and_counted) {
   post.replace(post.find("feed.like"), 9, "feed.post");
   std::string poison = tap(true, "3l2s5xxv2ze2c", R"("action":"create","record":[1])");
   poison.replace(poison.find("feed.like"), 9, "feed.post");
-  filter.set(std::make_shared<const store::Filter>(
-      2, store::FilterContent{{"app.bsky.feed.like"}, {kDid}}));
+  filter.set(std::make_shared<const tables::Filter>(
+      2, tables::FilterContent{{"app.bsky.feed.like"}, {kDid}}));
   push(like, 1, kDid);
   push(post, 2, kDid);
   push(poison, 3, kDid);
@@ -453,7 +454,7 @@ TEST_F(MessageDecoderTest, a_filter_that_changes_holds_from_the_next_message_on)
   decoder_->close();
   decoder_->join();
   filter.set(
-      std::make_shared<const store::Filter>(2, store::FilterContent{{"app.bsky.feed.post"}, {}}));
+      std::make_shared<const tables::Filter>(2, tables::FilterContent{{"app.bsky.feed.post"}, {}}));
   begin(std::make_unique<TapReader>());
   push(like, 2, kDid);
   end();

@@ -1,5 +1,3 @@
-#include "sources/source_metrics.hpp"
-
 #include <chrono>
 #include <string>
 #include <vector>
@@ -8,7 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/metric_group.hpp"
+#include "base/metric.hpp"
+#include "sources/source.hpp"
 
 namespace skua::sources::source_metrics_test {
 namespace {
@@ -41,8 +40,8 @@ const std::vector<std::string> kCounts = {"frames",           "bytes",
                                           "ignored_messages", "too_large"};
 
 TEST(SourceMetrics, have_the_json_keys_that_people_rely_on) {
-  status::Metrics metrics = uncounted_metrics();
-  metrics.add(status::MetricScope::Source, values_of(ConnectionCounters()));
+  pipeline::Metrics metrics = uncounted_metrics();
+  metrics.add(pipeline::MetricScope::Source, values_of(ConnectionCounters()));
   std::vector<std::string> keys = kCounts;
   for (const char* key : {"started_at", "connected", "is_verified", "dropped", "commit_ms_p50",
                           "commit_ms_p99", "dispatch_ms_p50", "dispatch_ms_p99"}) {
@@ -53,7 +52,7 @@ TEST(SourceMetrics, have_the_json_keys_that_people_rely_on) {
   for (const std::string& key : kCounts) EXPECT_EQ(json[key], 0) << key;
   EXPECT_EQ(json["dropped"], nlohmann::json::object());
 
-  metrics.role = status::Metrics::Role::Active;
+  metrics.role = pipeline::Metrics::Role::Active;
   metrics.cursor = 7;
   metrics.newest = metrics.committed = metrics.started_at;
   metrics.server_clock_ahead = std::chrono::microseconds(1'500'000);

@@ -1,11 +1,10 @@
-#include "status/account_counts.hpp"
-
 #include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "status/database_size.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::status::account_counts_test {

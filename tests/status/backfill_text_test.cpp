@@ -83,7 +83,7 @@ TEST(WaitingWords, are_for_when_nothing_is_under_way_and_nothing_due) {
 
 TEST(BackfillLine, says_that_the_database_is_down) {
   BackfillSnapshot now = moment();
-  now.outage = store::Outage{kNow - 12s, "refused"};
+  now.outage = postgres::Outage{kNow - 12s, "refused"};
   EXPECT_THAT(backfill_line(now), HasSubstr("  database down since 14:38:06 (12 s)\n"));
   EXPECT_THAT(backfill_screen(now, 80), testing::Contains("database down since 14:38:06 (12 s)"));
 }

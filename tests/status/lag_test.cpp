@@ -1,14 +1,14 @@
-#include "status/lag.hpp"
-
 #include <gtest/gtest.h>
+
+#include "status/reports.hpp"
 
 namespace skua::status::lag_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-store::StoredSource source() {
-  store::StoredSource source;
+tables::StoredSource source() {
+  tables::StoredSource source;
   source.name = "relay:a.example";
   source.cursor_age_seconds = 8.4;
   source.metrics = R"({"lag_seconds": 0.5})";
@@ -22,15 +22,15 @@ TEST(SavedLag, is_that_of_the_process_and_not_the_age_of_the_cursor) {
 
 TEST(SavedLag, is_not_known_without_a_process_that_saves_it) {
   EXPECT_EQ(saved_lag(source(), false), std::nullopt);
-  store::StoredSource hangs = source();
+  tables::StoredSource hangs = source();
   hangs.metrics_age_seconds = 121;
   EXPECT_EQ(saved_lag(hangs, true), std::nullopt);
   for (const char* metrics : {"{}", "[]", "{\"lag_seconds\": \"x\"}", "not JSON"}) {
-    store::StoredSource other = source();
+    tables::StoredSource other = source();
     other.metrics = metrics;
     EXPECT_EQ(saved_lag(other, true), std::nullopt) << metrics;
   }
-  store::StoredSource odd = source();
+  tables::StoredSource odd = source();
   odd.metrics = R"({"lag_seconds": -1e300})";
   EXPECT_EQ(saved_lag(odd, true), Seconds(0));
 }

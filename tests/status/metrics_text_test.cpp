@@ -37,8 +37,9 @@ Rates rates() {
   return rates;
 }
 
-Metrics source(const std::string& name, Metrics::Role role = Metrics::Role::Alone) {
-  Metrics metrics = test::made_metrics();
+pipeline::Metrics source(const std::string& name,
+                         pipeline::Metrics::Role role = pipeline::Metrics::Role::Alone) {
+  pipeline::Metrics metrics = test::made_metrics();
   metrics.source = name;
   metrics.role = role;
   metrics.at = kNow;
@@ -68,7 +69,7 @@ TEST(MetricsText, goes_on_in_a_second_line_before_it_is_too_long) {
   Rates now = rates();
   now.latency = latencies(9ms, 30ms);
   now.disk_bytes = 6'830'000;
-  Metrics one = source("relay:a.example");
+  pipeline::Metrics one = source("relay:a.example");
   test::count_of(one, "dead_letters") = 2;
   test::count_of(one, "accounts_waiting") = 31;
   EXPECT_EQ(metrics_text(now, {one}, std::nullopt),
@@ -77,7 +78,7 @@ TEST(MetricsText, goes_on_in_a_second_line_before_it_is_too_long) {
 }
 
 TEST(MetricsText, says_what_is_not_known) {
-  Metrics one = source("relay:a.example");
+  pipeline::Metrics one = source("relay:a.example");
   one.newest.reset();
   one.cursor.reset();
   Rates now = rates();
@@ -94,23 +95,24 @@ TEST(MetricsText, says_that_the_database_is_down_and_since_when) {
   Rates now = rates();
   now.latency = latencies(9ms, 30ms);
   now.disk_bytes = -80e6;
-  Metrics one = source("relay:a.example");
+  pipeline::Metrics one = source("relay:a.example");
   one.committed = kNow - 12s;
-  EXPECT_EQ(metrics_text(now, {one}, store::Outage{kNow - 12s, "refused"}),
+  EXPECT_EQ(metrics_text(now, {one}, postgres::Outage{kNow - 12s, "refused"}),
             "14:38:18  database down since 14:38:06 (12 s)  lag 12.0 s  cursor 12345");
-  EXPECT_THAT(metrics_text(now, {one}, store::Outage{kNow - 3h, "refused"}),
+  EXPECT_THAT(metrics_text(now, {one}, postgres::Outage{kNow - 3h, "refused"}),
               HasSubstr("database down since 11:38:18 (3 h 0 min)"));
-  EXPECT_THAT(metrics_text(now, {one}, store::Outage{kNow + 5s, "the clock was set back"}),
+  EXPECT_THAT(metrics_text(now, {one}, postgres::Outage{kNow + 5s, "the clock was set back"}),
               HasSubstr("(0 s)"));
 }
 
 TEST(MetricsText, gives_each_of_several_sources_a_line) {
-  Metrics standby = source("relay:b.example", Metrics::Role::Standby);
+  pipeline::Metrics standby = source("relay:b.example", pipeline::Metrics::Role::Standby);
   standby.cursor = 700;
-  Metrics tap = source("tap:localhost");
+  pipeline::Metrics tap = source("tap:localhost");
   tap.connected = false;
   tap.cursor.reset();
-  EXPECT_EQ(metrics_text(rates(), {source("relay:a.example", Metrics::Role::Active), standby, tap},
+  EXPECT_EQ(metrics_text(rates(),
+                         {source("relay:a.example", pipeline::Metrics::Role::Active), standby, tap},
                          std::nullopt),
             "14:38:18  812 events/s  790 rows/s\n"
             "          relay:a.example active  lag 1.0 s  cursor 12345\n"
@@ -126,7 +128,7 @@ TEST(MetricsText, has_a_line_with_the_codes_of_problems) {
 }
 
 TEST(MetricsText, says_nothing_of_the_lag_of_a_capture) {
-  Metrics capture = source("capture:some.frames");
+  pipeline::Metrics capture = source("capture:some.frames");
   capture.is_live = false;
   EXPECT_EQ(metrics_text(rates(), {capture}, std::nullopt),
             "14:38:18  812 events/s  790 rows/s  cursor 12345");
@@ -148,15 +150,15 @@ TEST(MetricsText, is_never_wider_than_eighty_columns) {
   now.events = now.rows = 123'456;
   now.latency = latencies(1h, 1h);
   now.disk_bytes = -123e9;
-  Metrics one = source("relay:" + std::string(200, 'x'), Metrics::Role::Active);
+  pipeline::Metrics one = source("relay:" + std::string(200, 'x'), pipeline::Metrics::Role::Active);
   one.committed = kNow - 24h * 400;
   one.cursor = std::numeric_limits<std::int64_t>::max();
   for (const char* key : {"accounts_waiting", "dead_letters"}) {
     test::count_of(one, key) = std::numeric_limits<std::uint64_t>::max();
   }
   for (const auto& sources : {std::vector{one}, std::vector{one, one, one}}) {
-    for (const auto& outage :
-         {std::optional<store::Outage>(), std::optional(store::Outage{kNow - 24h * 400, ""})}) {
+    for (const auto& outage : {std::optional<postgres::Outage>(),
+                               std::optional(postgres::Outage{kNow - 24h * 400, ""})}) {
       const auto lines = lines_of(metrics_text(now, sources, outage));
       EXPECT_GE(lines.size(), sources.size());
       EXPECT_THAT(lines, Each(SizeIs(testing::Le(80U))));

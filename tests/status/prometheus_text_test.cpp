@@ -1,5 +1,3 @@
-#include "status/prometheus_text.hpp"
-
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -9,8 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/metric_group.hpp"
+#include "base/metric.hpp"
 #include "status/made_metrics.hpp"
+#include "status/metrics_text.hpp"
 
 namespace skua::status::prometheus_text_test {
 namespace {
@@ -119,8 +118,9 @@ TEST(PrometheusText, estimates_the_sum_of_a_histogram_within_13_percent) {
   }
 }
 
-Metrics source(const std::string& name, Metrics::Role role = Metrics::Role::Alone) {
-  Metrics metrics = test::made_metrics();
+pipeline::Metrics source(const std::string& name,
+                         pipeline::Metrics::Role role = pipeline::Metrics::Role::Alone) {
+  pipeline::Metrics metrics = test::made_metrics();
   metrics.source = name;
   metrics.role = role;
   metrics.connected = true;
@@ -145,10 +145,10 @@ TEST(LabelledMetrics, of_the_process_appear_once) {
 }
 
 TEST(LabelledMetrics, of_a_relay_that_stands_by_are_its_own_only) {
-  Metrics standby = source("relay:b.example", Metrics::Role::Standby);
+  pipeline::Metrics standby = source("relay:b.example", pipeline::Metrics::Role::Standby);
   standby.connected = false;
-  const std::string text =
-      prometheus_text(labelled({standby, source("relay:a.example", Metrics::Role::Active)}));
+  const std::string text = prometheus_text(
+      labelled({standby, source("relay:a.example", pipeline::Metrics::Role::Active)}));
   EXPECT_THAT(text, HasSubstr("# TYPE skua_role gauge\n"
                               "skua_role{source=\"relay:b.example\",role=\"standby\"} 1\n"
                               "skua_role{source=\"relay:a.example\",role=\"active\"} 1\n"));

@@ -28,7 +28,7 @@ class RateWindowTest : public testing::Test {
     return window_.add(now_, sample);
   }
 
-  Metrics now_;
+  pipeline::Metrics now_;
   RateWindow window_;
 };
 

@@ -1,10 +1,9 @@
-#include "status/repository_info.hpp"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "status/reports.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::status::repository_info_test {

@@ -53,7 +53,7 @@ from standby import Copy  # noqa: E402
 from trouble import DEAD_LETTERS, FIRST_SEQ, Trouble  # noqa: E402
 
 
-# The budget for frames that wait for the host of an account: libs/ingest/parked_budget.hpp.
+# The budget for frames that wait for the host of an account: libs/ingest/pipeline/parked_budget.hpp.
 MOST_PARKED = 2 << 20
 
 

@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/cid.hpp"
-#include "event/json_record.hpp"
+#include "event/json_event.hpp"
 #include "event/resolved_event.hpp"
 #include "event/unresolved_event.hpp"
 #include "records/record.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::test {
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/signing.hpp"
-#include "event/json_record.hpp"
+#include "event/json_event.hpp"
 #include "event/label_frame.hpp"
 #include "event/unresolved_event.hpp"
 

@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include "store/migrations.hpp"
-#include "store/session.hpp"
+#include "postgres/migrations.hpp"
+#include "postgres/session.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 /// libpqxx 6.4.5 loses the answer with which a server ends a connection: 2 kB a lost connection.
@@ -57,15 +57,15 @@ inline std::string unique_database_name(const std::string& kind) {
 }
 
 inline void create_database(const std::string& name, const std::string& options = {}) {
-  store::Session(postgres_url().value(), "test").run("CREATE DATABASE " + name + options);
+  postgres::Session(postgres_url().value(), "test").run("CREATE DATABASE " + name + options);
 }
 
 /// With the sessions that are still connected.
 inline void drop_database(const std::string& name) {
   try {
-    store::Session(postgres_url().value(), "test")
+    postgres::Session(postgres_url().value(), "test")
         .run("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
-  } catch (const store::SqlError& error) {
+  } catch (const postgres::SqlError& error) {
     ADD_FAILURE() << "database " << name << " was not dropped: " << error.what();
   }
 }
@@ -79,8 +79,8 @@ class TemplateDatabase : public testing::Environment {
     if (name_.empty()) {
       const std::string name = unique_database_name("template");
       create_database(name);
-      store::Session session(url_of_database(name), "test");
-      store::migrate(session, store::schema());
+      postgres::Session session(url_of_database(name), "test");
+      postgres::migrate(session, postgres::schema());
       name_ = name;
     }
     return name_;
@@ -139,7 +139,7 @@ class Database {
 /// Whether a session of this database waits for a lock. The server has databases of other tests
 /// too, so `pg_locks` alone does not tell. The session must not be in a transaction, where the
 /// server's view of its sessions does not change.
-inline bool a_session_waits_for_a_lock(store::Session& session) {
+inline bool a_session_waits_for_a_lock(postgres::Session& session) {
   return !session
               .run(
                   "SELECT FROM pg_stat_activity WHERE datname = current_database() AND "
@@ -150,14 +150,14 @@ inline bool a_session_waits_for_a_lock(store::Session& session) {
 /// A test case with a database and a session on it.
 class PostgresTest : public testing::Test {
  protected:
-  store::Session& session() {
-    if (!session_) session_ = std::make_unique<store::Session>(database_.url(), "test");
+  postgres::Session& session() {
+    if (!session_) session_ = std::make_unique<postgres::Session>(database_.url(), "test");
     return *session_;
   }
 
   /// The first field of the first row, as text; empty when there is none or it is null.
   std::string value(const std::string& sql) {
-    const store::Rows rows = session().run(sql);
+    const postgres::Rows rows = session().run(sql);
     if (rows.empty() || rows.is_null(0, 0)) return {};
     return std::string(rows.text(0, 0));
   }
@@ -165,7 +165,7 @@ class PostgresTest : public testing::Test {
   Database database_;
 
  private:
-  std::unique_ptr<store::Session> session_;
+  std::unique_ptr<postgres::Session> session_;
 };
 
 }  // namespace skua::test

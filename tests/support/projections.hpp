@@ -3,38 +3,38 @@
 #include <stdexcept>
 #include <string>
 
-#include "feed/consumers/consumer_table.hpp"
-#include "feed/consumers/fold_step.hpp"
-#include "feed/consumers/projection_upkeep.hpp"
-#include "feed/projections/projection.hpp"
-#include "store/session.hpp"
+#include "consumers/consumer_table.hpp"
+#include "consumers/fold_step.hpp"
+#include "consumers/projection_upkeep.hpp"
+#include "consumers/projections/projection.hpp"
+#include "postgres/session.hpp"
 
 namespace skua::test {
 
 /// Applies batches until nothing is left, or `steps` of them.
-inline void fold_changes(store::Session& session, int steps = 1'000'000) {
-  feed::ConsumerMetrics metrics;
+inline void fold_changes(postgres::Session& session, int steps = 1'000'000) {
+  consumers::ConsumerMetrics metrics;
   for (int i = 0; i < steps; ++i) {
-    if (feed::fold_step(session, metrics) == feed::StepResult::Idle) return;
+    if (consumers::fold_step(session, metrics) == consumers::StepResult::Idle) return;
   }
 }
 
 /// Builds all projections that wait for it, and shows and drops their tables.
-inline void maintain_projections(store::Session& session) {
-  feed::ConsumerMetrics metrics;
-  while (feed::build_projection(session, metrics)) {
+inline void maintain_projections(postgres::Session& session) {
+  consumers::ConsumerMetrics metrics;
+  while (consumers::build_projection(session, metrics)) {
   }
-  while (feed::exchange_projection(session)) {
+  while (consumers::exchange_projection(session)) {
   }
-  while (feed::drop_retired_projection(session)) {
+  while (consumers::drop_retired_projection(session)) {
   }
 }
 
 /// Adds and builds all projections. Their batches have `batch` changes and never wait.
-inline void add_projections(store::Session& session, int batch) {
-  feed::prepare_fold_session(session);
-  for (const feed::Projection& projection : feed::projections()) {
-    feed::add_consumer(
+inline void add_projections(postgres::Session& session, int batch) {
+  consumers::prepare_fold_session(session);
+  for (const consumers::Projection& projection : consumers::projections()) {
+    consumers::add_consumer(
         session, {.name = projection.name,
                   .lanes = projection.has_lanes ? std::int16_t{2} : std::int16_t{1},
                   .overrides = "{\"pause_ms\": 0, \"batch\": " + std::to_string(batch) + "}"});
@@ -44,13 +44,13 @@ inline void add_projections(store::Session& session, int batch) {
 
 /// Applies all changes, and compares the projections with the records. Returns up to ten
 /// differences of each, in a line each.
-inline std::string projection_differences(store::Session& session) {
+inline std::string projection_differences(postgres::Session& session) {
   fold_changes(session);
-  feed::ConsumerMetrics metrics;
+  consumers::ConsumerMetrics metrics;
   std::string text;
-  for (const feed::Projection& projection : feed::projections()) {
+  for (const consumers::Projection& projection : consumers::projections()) {
     const auto differences =
-        feed::check_projection(session, projection.name, std::nullopt, metrics);
+        consumers::check_projection(session, projection.name, std::nullopt, metrics);
     if (!differences) {
       text += projection.name + " is not built\n";
       continue;

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "command_line/display_text.hpp"
 #include "top/made_pages.hpp"
 #include "top/sections.hpp"

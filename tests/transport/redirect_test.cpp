@@ -1,11 +1,10 @@
-#include "transport/impl/redirect.hpp"
-
 #include <ostream>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "transport/errc.hpp"
+#include "transport/impl/refusal.hpp"
 
 namespace skua::transport::impl::redirect_test {
 namespace {

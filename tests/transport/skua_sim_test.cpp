@@ -9,10 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/dag_cbor.hpp"
 #include "transport/capture.hpp"
 #include "transport/recording_sink.hpp"
-#include "transport/relay_stream.hpp"
 #include "transport/sim_process.hpp"
 #include "transport/stream_client.hpp"
 

@@ -17,7 +17,6 @@
 #include "transport/errc.hpp"
 #include "transport/loopback_server.hpp"
 #include "transport/recording_sink.hpp"
-#include "transport/relay_stream.hpp"
 
 namespace skua::transport::stream_client_test {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "support/manual_clock.hpp"
-#include "transport/basic_authorization.hpp"
+#include "transport/http_client.hpp"
 #include "transport/loopback_server.hpp"
 #include "transport/recording_sink.hpp"
 #include "transport/stream_client.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "repo/car_writer.hpp"
+#include "repo/car.hpp"
 
 namespace skua::test {
 namespace {

@@ -1,9 +1,9 @@
-#include "writer/batch_size.hpp"
-
 #include <chrono>
 #include <cstddef>
 
 #include <gtest/gtest.h>
+
+#include "writer/write_policy.hpp"
 
 namespace skua::writer::batch_size_test {
 namespace {

@@ -13,7 +13,7 @@ namespace {
 const std::string kDid = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa";
 const std::string kPath = "app.bsky.feed.post/3l2s5xxv2ze2c";
 
-store::DeadLetter letter_of(event::UnresolvedEvent made) {
+tables::DeadLetter letter_of(event::UnresolvedEvent made) {
   event::ResolvedEvent event;
   event.event = std::move(made);
   return dead_letter_of("relay:a.test", event, "refused", "23514");
@@ -38,7 +38,7 @@ TEST(DeadLetterTest, a_record_has_all_that_a_replay_needs) {
     const event::UnresolvedEvent made = made_post_write(operation);
     const auto& change = std::get<event::RecordChange>(made.body);
     const Bytes block = change.block;
-    const store::DeadLetter letter = letter_of(made_post_write(operation));
+    const tables::DeadLetter letter = letter_of(made_post_write(operation));
     EXPECT_EQ(letter.consumer, "indexer");
     EXPECT_EQ(letter.key, "relay:a.test 7 at://" + kDid + "/" + kPath);
     EXPECT_EQ(letter.source, "relay:a.test");
@@ -54,7 +54,7 @@ TEST(DeadLetterTest, a_record_has_all_that_a_replay_needs) {
 }
 
 TEST(DeadLetterTest, a_delete_has_no_bytes) {
-  const store::DeadLetter letter =
+  const tables::DeadLetter letter =
       letter_of(test::made_delete(kDid, "app.bsky.feed.post", "3l2s5xxv2ze2c", 7));
   EXPECT_EQ(letter.path, kPath);
   EXPECT_EQ(letter.operation, "delete");
@@ -65,12 +65,12 @@ TEST(DeadLetterTest, a_delete_has_no_bytes) {
 
 TEST(DeadLetterTest, a_rejected_operation_has_what_is_known_of_it) {
   const Bytes block = {1, 2};
-  store::DeadLetter letter = letter_of(rejected({.what = kPath,
-                                                 .error = "e",
-                                                 .payload = block,
-                                                 .operation = event::Operation::Update,
-                                                 .rev = {9},
-                                                 .cid = atproto::Cid::of(block)}));
+  tables::DeadLetter letter = letter_of(rejected({.what = kPath,
+                                                  .error = "e",
+                                                  .payload = block,
+                                                  .operation = event::Operation::Update,
+                                                  .rev = {9},
+                                                  .cid = atproto::Cid::of(block)}));
   EXPECT_EQ(letter.path, kPath);
   EXPECT_EQ(letter.operation, "update");
   EXPECT_EQ(letter.rev, 9);
@@ -84,7 +84,7 @@ TEST(DeadLetterTest, a_rejected_operation_has_what_is_known_of_it) {
 
 TEST(DeadLetterTest, messages_and_labels_have_no_path) {
   for (const char* what : {"frame", "op", "account", "not a path/x"}) {
-    const store::DeadLetter letter =
+    const tables::DeadLetter letter =
         letter_of(rejected({.what = what, .error = "e", .payload = {1}, .rev = {9}}));
     EXPECT_EQ(letter.path, "") << what;
     EXPECT_EQ(letter.operation, "frame") << what;

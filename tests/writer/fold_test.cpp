@@ -1,5 +1,3 @@
-#include "writer/fold.hpp"
-
 #include <algorithm>
 #include <map>
 #include <random>
@@ -9,6 +7,7 @@
 
 #include "base/account_number.hpp"
 #include "support/made_events.hpp"
+#include "writer/row_writer.hpp"
 
 namespace skua::writer::fold_test {
 namespace {

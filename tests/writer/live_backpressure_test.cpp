@@ -1,9 +1,9 @@
-#include "writer/live_backpressure.hpp"
-
 #include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
+
+#include "writer/write_permits.hpp"
 
 namespace skua::writer::live_pressure_test {
 namespace {

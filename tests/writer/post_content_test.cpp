@@ -1,3 +1,5 @@
+#include "records/post_content.hpp"
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -6,10 +8,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "records/link_host.hpp"
-#include "records/normal_tag.hpp"
+#include "ids/resolver.hpp"
 #include "records/record.hpp"
-#include "resolve/resolver.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
@@ -124,13 +124,13 @@ class PostContentTest : public testing::Test {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
-  store::Session& session() {
-    if (!session_) session_ = std::make_unique<store::Session>(database_.url(), "test");
+  postgres::Session& session() {
+    if (!session_) session_ = std::make_unique<postgres::Session>(database_.url(), "test");
     return *session_;
   }
 
-  static std::string value(store::Session& session, const std::string& sql) {
-    const store::Rows rows = session.run(sql);
+  static std::string value(postgres::Session& session, const std::string& sql) {
+    const postgres::Rows rows = session.run(sql);
     return rows.empty() || rows.is_null(0, 0) ? "" : std::string(rows.text(0, 0));
   }
 
@@ -142,7 +142,7 @@ class PostContentTest : public testing::Test {
           {made_write(did, "app.bsky.feed.post", atproto::Tid{++key}.to_string(), rev, post)});
       EXPECT_EQ(batch.back().record().invalid_reason, std::nullopt) << post.dump();
     }
-    EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(batch).empty());
+    EXPECT_TRUE(ids::Resolver(session(), ids_, clock_).resolve(batch).empty());
     return batch;
   }
 
@@ -157,15 +157,15 @@ class PostContentTest : public testing::Test {
   static const TableWriter& table() { return *table_of(records::Post::kCollectionId); }
 
   test::Database database_;
-  std::unique_ptr<store::Session> session_;
-  resolve::SharedIds ids_;
+  std::unique_ptr<postgres::Session> session_;
+  ids::SharedIds ids_;
   test::ManualClock clock_;
   Effects effects_;
 };
 
 TEST_F(PostContentTest, the_database_computes_the_same_tags_and_hosts) {
   // Each letter, in one text for each 256 of them.
-  const store::Rows rows = session().run(
+  const postgres::Rows rows = session().run(
       "SELECT t, bsky.normal_tag(t) FROM (SELECT string_agg(chr(c), '' ORDER BY c) AS t FROM "
       "generate_series(1, 1114111) AS c WHERE c NOT BETWEEN 55296 AND 57343 GROUP BY c / 256) AS "
       "s");
@@ -177,9 +177,9 @@ TEST_F(PostContentTest, the_database_computes_the_same_tags_and_hosts) {
        {"https://A.test", "HTTPS://a.TEST/x@y", "http://u:p@w@a.test:80?x", "https://a\\@b",
         "https://[::F]:1", "https://[::", "https://:1", "https://a[b", "https://\u00c4.test",
         "ftp://a", "https:a", "xhttps://a", "https://"}) {
-    store::Params params;
+    postgres::Params params;
     params.text(uri);
-    const store::Rows host =
+    const postgres::Rows host =
         session().execute({"host", "SELECT coalesce(bsky.link_host($1::text), '')"}, params);
     EXPECT_EQ(records::link_host(uri), host.text(0, 0)) << uri;
   }
@@ -198,7 +198,7 @@ TEST_F(PostContentTest, each_way_of_writing_gives_the_same_columns) {
 
   const auto merged = resolved("did:plc:merged", 5);
   {
-    store::Transaction transaction(session());
+    postgres::Transaction transaction(session());
     table().merge(session(), test::pointers_to(merged), {}, clock_.now(), effects_);
     transaction.commit();
   }
@@ -210,7 +210,7 @@ TEST_F(PostContentTest, each_way_of_writing_gives_the_same_columns) {
   std::vector<event::ResolvedEvent> plain;
   plain.push_back({made_write("did:plc:live", "app.bsky.feed.post", atproto::Tid{10}.to_string(), 6,
                               made_post("plain"))});
-  resolve::Resolver(session(), ids_, clock_).resolve(plain);
+  ids::Resolver(session(), ids_, clock_).resolve(plain);
   EXPECT_EQ(table().upsert(session(), test::pointers_to(plain), clock_.now(), effects_), 1U);
   EXPECT_EQ(value(session(), fmt::format("SELECT {} FROM bsky.posts AS p WHERE rkey = 10 AND rev = "
                                          "6",

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "atproto/cid.hpp"
+#include "ids/resolver.hpp"
 #include "records/record.hpp"
-#include "resolve/resolver.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
@@ -38,17 +38,17 @@ class TablesTest : public testing::Test {
 
   void SetUp() override {
     SKUA_NEED_POSTGRES();
-    session_ = std::make_unique<store::Session>(database_->url(), "test");
+    session_ = std::make_unique<postgres::Session>(database_->url(), "test");
     std::string tables = "bsky.actors, bsky.rkeys, bsky.records";
     for (const TableSample& sample : test::table_samples()) tables += ", bsky." + sample.table;
     session_->run("TRUNCATE " + tables + " RESTART IDENTITY");
-    ids_ = std::make_unique<resolve::SharedIds>();
+    ids_ = std::make_unique<ids::SharedIds>();
   }
 
   std::vector<ResolvedEvent> resolved(std::vector<UnresolvedEvent> events) {
     std::vector<ResolvedEvent> batch;
     for (auto& event : events) batch.push_back({std::move(event)});
-    EXPECT_TRUE(resolve::Resolver(*session_, *ids_, clock_).resolve(batch).empty());
+    EXPECT_TRUE(ids::Resolver(*session_, *ids_, clock_).resolve(batch).empty());
     return batch;
   }
   static std::vector<const ResolvedEvent*> pointers(const std::vector<ResolvedEvent>& batch) {
@@ -77,14 +77,14 @@ class TablesTest : public testing::Test {
   }
 
   std::string value(const std::string& sql) {
-    const store::Rows rows = session_->run(sql);
+    const postgres::Rows rows = session_->run(sql);
     if (rows.empty() || rows.is_null(0, 0)) return {};
     return std::string(rows.text(0, 0));
   }
 
   static std::unique_ptr<test::Database> database_;
-  std::unique_ptr<store::Session> session_;
-  std::unique_ptr<resolve::SharedIds> ids_;
+  std::unique_ptr<postgres::Session> session_;
+  std::unique_ptr<ids::SharedIds> ids_;
   test::ManualClock clock_;
   Effects effects_;
 };

@@ -1,8 +1,8 @@
-#include "capture_index.hpp"
+#include "serve/capture_index.hpp"
 
 #include <stdexcept>
 
-#include "event_frame.hpp"
+#include "serve/event_frame.hpp"
 #include "transport/capture.hpp"
 
 namespace skua::sim {

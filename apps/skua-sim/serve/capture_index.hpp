@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "world/frame_source.hpp"
+#include "world/message_log.hpp"
 
 namespace skua::sim {
 

@@ -1,4 +1,4 @@
-#include "certificate.hpp"
+#include "serve/certificate.hpp"
 
 #include <cstdio>
 #include <cstdlib>

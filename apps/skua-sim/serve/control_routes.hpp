@@ -1,16 +1,32 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "request_load.hpp"
-#include "router.hpp"
-#include "server.hpp"
+#include <nlohmann/json.hpp>
+
+#include "serve/http_message.hpp"
+#include "serve/request_load.hpp"
+#include "serve/router.hpp"
+#include "serve/server.hpp"
+#include "serve/stream_host.hpp"
+#include "serve/tap_host.hpp"
 #include "simulation.hpp"
-#include "stream_host.hpp"
-#include "tap_host.hpp"
 
 namespace skua::sim {
+
+/// The error answer to a bad request to the control server, in XRPC's form.
+Response bad_request(const std::string& message);
+
+/// The body of a request, a JSON object; an empty body is an empty object.
+Outcome<nlohmann::ordered_json> body_of(const Request& request);
+
+/// The control routes that act for single accounts, for tests: POST /record (creates or deletes a
+/// record, or stores a given one), POST /identity (publishes #identity messages) and POST
+/// /labeler-service (an address of a labeler in the directory). The simulation must outlive the
+/// router.
+void add_account_control(Router& router, Simulation& simulation);
 
 /// A relay, or the labeler, that can be taken down.
 struct SteeredRelay {

@@ -1,9 +1,9 @@
-#include "dns_message.hpp"
+#include "serve/dns_message.hpp"
 
 #include <cstddef>
 #include <stdexcept>
 
-#include "base/ascii.hpp"
+#include "base/text.hpp"
 
 namespace skua::sim {
 namespace {

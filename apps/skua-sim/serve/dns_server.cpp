@@ -1,4 +1,4 @@
-#include "dns_server.hpp"
+#include "serve/dns_server.hpp"
 
 #include <array>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
-#include "handle_zone.hpp"
+#include "serve/handle_zone.hpp"
 
 namespace skua::sim {
 

@@ -7,8 +7,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/udp.hpp>
 
-#include "dns_message.hpp"
-#include "event_log.hpp"
+#include "serve/dns_message.hpp"
+#include "serve/event_frame.hpp"
 #include "world/network.hpp"
 
 namespace skua::sim {

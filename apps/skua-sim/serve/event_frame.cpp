@@ -1,10 +1,10 @@
-#include "event_frame.hpp"
+#include "serve/event_frame.hpp"
 
 #include "atproto/data_model.hpp"
-#include "repo/dag_cbor_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::sim {
+
 namespace {
 
 /// Reads the second value of a frame, its body. False: the frame is not two DAG-CBOR values.

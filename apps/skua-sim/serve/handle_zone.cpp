@@ -1,4 +1,4 @@
-#include "handle_zone.hpp"
+#include "serve/handle_zone.hpp"
 
 #include <string_view>
 

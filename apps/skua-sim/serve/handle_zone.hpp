@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dns_message.hpp"
+#include "serve/dns_message.hpp"
 #include "world/network.hpp"
 
 namespace skua::sim {

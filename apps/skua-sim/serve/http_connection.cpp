@@ -1,4 +1,4 @@
-#include "http_connection.hpp"
+#include "serve/http_connection.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,8 +24,8 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
-#include "error_token.hpp"
-#include "websocket_session.hpp"
+#include "serve/http_message.hpp"
+#include "serve/websocket_session.hpp"
 
 namespace skua::sim {
 namespace {

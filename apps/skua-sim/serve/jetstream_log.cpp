@@ -1,4 +1,4 @@
-#include "jetstream_log.hpp"
+#include "serve/jetstream_log.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "records/json_text.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::sim {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "event/frame_decoder.hpp"
-#include "event/jetstream_json.hpp"
-#include "world/message.hpp"
+#include "event/jetstream_message.hpp"
+#include "world/message_log.hpp"
 #include "world/network.hpp"
 
 namespace skua::sim {

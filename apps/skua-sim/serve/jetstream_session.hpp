@@ -1,16 +1,63 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/system/result.hpp>
 
-#include "jetstream_filter.hpp"
-#include "jetstream_host.hpp"
+#include "atproto/collection_filter.hpp"
+#include "serve/jetstream_log.hpp"
+#include "serve/router.hpp"
+#include "serve/websocket_session.hpp"
+#include "serve/zstd_dictionary.hpp"
 
 namespace skua::sim {
+
+/// The filter of a Jetstream subscriber; by default everything passes.
+struct JetstreamFilter {
+  std::set<std::string, std::less<>> dids;
+  atproto::CollectionFilter collections;
+  /// v2 only.
+  std::set<std::string, std::less<>> kinds;
+  /// The limit for the uncompressed message; 0: no limit.
+  std::size_t longest = 0;
+
+  /// Identity and account events have no collection and always pass.
+  bool wants(const JetstreamEvent& event) const;
+};
+
+/// Accepts at most 100 NSIDs and `prefix.*`, and at most 10,000 DIDs. The error is a message.
+boost::system::result<JetstreamFilter, std::string> make_jetstream_filter(
+    const std::vector<std::string>& collections, const std::vector<std::string>& dids);
+
+inline constexpr std::string_view kJetstreamV1Path = "/subscribe";
+inline constexpr std::string_view kJetstreamV2Path = "/xrpc/network.bsky.jetstream.subscribeEvents";
+
+/// State that the subscribers of a Jetstream share, in both versions. Must outlive them.
+struct JetstreamHost {
+  JetstreamLog& log;
+  /// Null: compression is refused.
+  const ZstdDictionary* dictionary = nullptr;
+  SessionHost sessions;
+};
+
+/// /subscribe of v1: cursor in microseconds, wantedCollections, wantedDids, maxMessageSizeBytes,
+/// compress, requireHello, options_update.
+WebsocketOffer offer_jetstream_v1(JetstreamHost& host);
+
+/// network.bsky.jetstream.subscribeEvents of v2: framed as xrpc.v1.json; cursor is a seq, or
+/// microseconds from 10^15 on; kinds, dids, collections, maxMessageSizeBytes, zstdDictionary.
+WebsocketOffer offer_jetstream_v2(JetstreamHost& host);
+
+/// The health check and getZstdDictionary.
+Router jetstream_routes(const JetstreamHost& host);
 
 /// A subscriber of a Jetstream: the common part of both versions.
 class JetstreamSession : public WebsocketSession {

@@ -1,15 +1,26 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
 
-#include "request.hpp"
-#include "response.hpp"
+#include "base/bytes.hpp"
+#include "serve/http_message.hpp"
 #include "world/network.hpp"
 
 namespace skua::sim {
+
+// Repositories as a faulty host sends them. The first block, the commit, is not counted: the result
+// is always a CAR with the right root.
+
+/// The number of blocks that can be damaged.
+std::size_t count_blocks(ByteView car);
+/// The CAR without one of them.
+Bytes without_block(ByteView car, std::size_t index);
+/// The CAR with the byte in the middle of one of them changed.
+Bytes with_bad_block(ByteView car, std::size_t index);
 
 // Answers about repositories (com.atproto.sync.*) that a relay and a PDS share. Each is given the
 // status of the account at that host: a PDS that an account has left calls it deactivated.

@@ -1,4 +1,4 @@
-#include "router.hpp"
+#include "serve/router.hpp"
 
 #include <optional>
 #include <utility>

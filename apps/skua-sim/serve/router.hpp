@@ -5,8 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "request.hpp"
-#include "response.hpp"
+#include "serve/http_message.hpp"
 
 namespace skua::sim {
 

@@ -1,4 +1,4 @@
-#include "server.hpp"
+#include "serve/server.hpp"
 
 #include <chrono>
 #include <exception>
@@ -9,7 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "http_connection.hpp"
+#include "serve/http_connection.hpp"
 
 namespace skua::sim {
 

@@ -10,8 +10,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 
-#include "connection.hpp"
-#include "site.hpp"
+#include "serve/connection.hpp"
+#include "serve/site.hpp"
 
 namespace skua::sim {
 

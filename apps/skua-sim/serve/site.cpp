@@ -1,4 +1,4 @@
-#include "site.hpp"
+#include "serve/site.hpp"
 
 #include <chrono>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "car_damage.hpp"
+#include "serve/repo_answers.hpp"
 
 namespace skua::sim {
 namespace {

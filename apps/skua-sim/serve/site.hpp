@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "event_log.hpp"
-#include "fault_plan.hpp"
-#include "request_load.hpp"
-#include "router.hpp"
-#include "websocket_session.hpp"
+#include "serve/event_frame.hpp"
+#include "serve/fault.hpp"
+#include "serve/request_load.hpp"
+#include "serve/router.hpp"
+#include "serve/websocket_session.hpp"
 
 namespace skua::sim {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 
-#include "websocket_session.hpp"
-#include "world/frame_source.hpp"
+#include "serve/websocket_session.hpp"
+#include "world/message_log.hpp"
 
 namespace skua::sim {
 

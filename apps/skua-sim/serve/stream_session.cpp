@@ -1,4 +1,4 @@
-#include "stream_session.hpp"
+#include "serve/stream_session.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include <boost/beast/websocket/rfc6455.hpp>
 
-#include "event_frame.hpp"
+#include "serve/event_frame.hpp"
 
 namespace skua::sim {
 namespace {

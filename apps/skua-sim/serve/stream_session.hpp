@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "stream_host.hpp"
-#include "websocket_session.hpp"
+#include "serve/stream_host.hpp"
+#include "serve/websocket_session.hpp"
 
 namespace skua::sim {
 

@@ -9,10 +9,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "fault.hpp"
+#include "serve/fault.hpp"
+#include "serve/router.hpp"
+#include "serve/websocket_session.hpp"
 #include "tap/outbox.hpp"
 #include "tap/tracker.hpp"
-#include "websocket_session.hpp"
+#include "world/message_log.hpp"
 
 namespace skua::sim {
 
@@ -76,5 +78,12 @@ class TapHost {
 
 /// Tap's /channel.
 WebsocketOffer offer_channel(TapHost& host);
+
+/// The HTTP routes of Tap besides /channel: /health, /repos/add, /repos/remove, /resolve/:did,
+/// /info/:did, /stats/*. `relay`: the source of its cursor. The arguments must outlive the router.
+Router tap_routes(TapHost& tap, const Network& network, const MessageLog& relay);
+
+/// The control routes of Tap for tests: POST /tap/resync and GET /tap/stalled.
+void add_tap_control(Router& router, TapHost& tap);
 
 }  // namespace skua::sim

@@ -1,4 +1,4 @@
-#include "zstd_dictionary.hpp"
+#include "serve/zstd_dictionary.hpp"
 
 #include <fstream>
 #include <iterator>

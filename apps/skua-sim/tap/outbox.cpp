@@ -1,4 +1,4 @@
-#include "outbox.hpp"
+#include "tap/outbox.hpp"
 
 #include <utility>
 

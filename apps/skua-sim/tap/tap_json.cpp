@@ -1,7 +1,7 @@
-#include "tap_json.hpp"
+#include "tap/tap_json.hpp"
 
 #include "records/json_text.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::sim {
 namespace {

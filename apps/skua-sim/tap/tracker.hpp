@@ -11,8 +11,8 @@
 #include "atproto/cid.hpp"
 #include "atproto/data_model.hpp"
 #include "event/frame_decoder.hpp"
-#include "outbox.hpp"
-#include "world/message.hpp"
+#include "tap/outbox.hpp"
+#include "world/message_log.hpp"
 #include "world/network.hpp"
 
 namespace skua::sim {

@@ -1,4 +1,4 @@
-#include "activity.hpp"
+#include "world/activity.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "account.hpp"
-#include "announcements.hpp"
 #include "base/time.hpp"
-#include "random.hpp"
-#include "record_writer.hpp"
+#include "world/account.hpp"
+#include "world/announcements.hpp"
+#include "world/random.hpp"
+#include "world/record_writer.hpp"
 
 namespace skua::sim {
 

@@ -1,4 +1,4 @@
-#include "announcements.hpp"
+#include "world/announcements.hpp"
 
 #include <memory>
 #include <utility>

@@ -2,11 +2,11 @@
 
 #include <cstddef>
 
-#include "account.hpp"
 #include "base/time.hpp"
-#include "frames.hpp"
-#include "network.hpp"
-#include "subjects.hpp"
+#include "world/account.hpp"
+#include "world/message_log.hpp"
+#include "world/network.hpp"
+#include "world/subjects.hpp"
 
 namespace skua::sim {
 

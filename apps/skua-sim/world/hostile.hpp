@@ -6,8 +6,8 @@
 
 #include "atproto/signing.hpp"
 #include "base/time.hpp"
-#include "frames.hpp"
-#include "network.hpp"
+#include "world/message_log.hpp"
+#include "world/network.hpp"
 
 namespace skua::sim {
 

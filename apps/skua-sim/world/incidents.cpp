@@ -1,4 +1,4 @@
-#include "incidents.hpp"
+#include "world/incidents.hpp"
 
 #include <algorithm>
 

@@ -9,14 +9,14 @@
 #include <string_view>
 #include <utility>
 
-#include "account.hpp"
-#include "activity.hpp"
-#include "announcements.hpp"
 #include "base/time.hpp"
-#include "population.hpp"
-#include "random.hpp"
-#include "record_writer.hpp"
-#include "subjects.hpp"
+#include "world/account.hpp"
+#include "world/activity.hpp"
+#include "world/announcements.hpp"
+#include "world/population.hpp"
+#include "world/random.hpp"
+#include "world/record_writer.hpp"
+#include "world/subjects.hpp"
 
 namespace skua::sim {
 

@@ -1,15 +1,68 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "frame_source.hpp"
-#include "message.hpp"
+#include "atproto/cid.hpp"
+#include "base/bytes.hpp"
+#include "base/time.hpp"
 
 namespace skua::sim {
+
+/// Frames in the order in which a relay or PDS sends them: a capture, or the messages that a
+/// simulated host has published so far. Positions count from 0 since the host started and are never
+/// reused; frames before `begin()` have been discarded. One thread.
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+
+  virtual std::uint64_t begin() const = 0;
+  virtual std::uint64_t end() const = 0;
+  /// True: `end()` may still grow.
+  virtual bool grows() const = 0;
+
+  /// The frame, its seq included. `position` is in [begin(), end()). The bytes are valid while the
+  /// pointer exists.
+  virtual std::shared_ptr<const Bytes> frame(std::uint64_t position) const = 0;
+  /// Nothing: the frame has none (as #info), or is unreadable.
+  virtual std::optional<std::int64_t> seq(std::uint64_t position) const = 0;
+
+  /// The first kept position whose seq is greater than `cursor` (with `inclusive`: not less);
+  /// `end()` if there is none.
+  virtual std::uint64_t position_after(std::int64_t cursor, bool inclusive) const = 0;
+  virtual std::optional<std::int64_t> first_seq() const = 0;
+  virtual std::optional<std::int64_t> last_seq() const = 0;
+
+  /// Calls `wake` once when `end()` has grown past `position` (at once if it already has);
+  /// destroying the returned token cancels this.
+  using Token = std::shared_ptr<void>;
+  virtual Token when_past(std::uint64_t position, std::function<void()> wake) = 0;
+};
+
+/// A subscribeRepos message before a host has numbered it (atproto.com/specs/sync): relay and PDS
+/// send the same message with different seqs.
+struct Message {
+  /// The frame without the value of `seq`.
+  Bytes bytes;
+  /// The position of the value of `seq` in `bytes`; nothing: the message has none (#info).
+  std::optional<std::size_t> seq_at;
+  /// The account; empty for #info.
+  std::string did;
+  /// False: a dishonest message, which a verifying reader drops.
+  bool honest = true;
+};
+
+/// The frame with its number.
+Bytes numbered(const Message& message, std::int64_t seq);
 
 /// Successive messages whose numbers changed from old_first, old_first + 1, ... to new_first, ...
 struct RenumberedRun {
@@ -67,5 +120,39 @@ class MessageLog final : public FrameSource {
   std::int64_t next_seq_;
   std::deque<std::weak_ptr<Waiter>> waiters_;
 };
+
+/// An op of a #commit message. `cid`: of a create or update; `prev`: of an update or delete.
+struct CommitOp {
+  std::string_view action;  // a literal
+  std::string path;
+  std::optional<atproto::Cid> cid;
+  std::optional<atproto::Cid> prev;
+};
+
+/// The parts of a #commit message (atproto.com/specs/sync#commit), so that a single part can be
+/// falsified. Blocks are stored under the CIDs that they claim to have.
+struct CommitFrame {
+  std::string did;
+  Timestamp time;
+  std::string rev;
+  std::optional<std::string> since;
+  std::optional<atproto::Cid> prev_data;
+  /// The commit block's CID, which is the CAR's root too.
+  atproto::Cid commit;
+  std::vector<CommitOp> ops;
+  /// The commit, records, tree nodes.
+  std::vector<std::pair<atproto::Cid, Bytes>> blocks;
+};
+
+Message commit_message(const CommitFrame& commit);
+
+/// #sync: the state of a repository. `commit` is the commit's block.
+Message sync_message(std::string_view did, Timestamp time, std::string_view rev,
+                     ByteView commit_block);
+
+Message identity_message(std::string_view did, Timestamp time, std::string_view handle);
+
+/// If `status` is empty, the message has none.
+Message account_message(std::string_view did, Timestamp time, bool active, std::string_view status);
 
 }  // namespace skua::sim

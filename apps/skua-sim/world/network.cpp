@@ -1,18 +1,18 @@
-#include "network.hpp"
+#include "world/network.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "activity.hpp"
-#include "announcements.hpp"
-#include "hostile.hpp"
-#include "incidents.hpp"
-#include "labeler.hpp"
-#include "oracle_dump.hpp"
-#include "population.hpp"
-#include "record_writer.hpp"
-#include "subjects.hpp"
+#include "world/activity.hpp"
+#include "world/announcements.hpp"
+#include "world/hostile.hpp"
+#include "world/incidents.hpp"
+#include "world/labeler.hpp"
+#include "world/population.hpp"
+#include "world/record_writer.hpp"
+#include "world/subjects.hpp"
+#include "world/write_capture.hpp"
 
 namespace skua::sim {
 

@@ -14,7 +14,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
-#include "message.hpp"
+#include "world/message_log.hpp"
 
 namespace skua::sim {
 

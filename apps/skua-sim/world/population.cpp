@@ -1,11 +1,11 @@
-#include "population.hpp"
+#include "world/population.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
 
-#include "names.hpp"
+#include "world/language.hpp"
 
 namespace skua::sim {
 namespace {

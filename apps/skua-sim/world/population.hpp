@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "account.hpp"
 #include "base/time.hpp"
-#include "network.hpp"
-#include "plc_directory.hpp"
-#include "random.hpp"
+#include "world/account.hpp"
+#include "world/network.hpp"
+#include "world/plc_directory.hpp"
+#include "world/random.hpp"
 
 namespace skua::sim {
 

@@ -2,16 +2,23 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
-#include "account.hpp"
 #include "base/time.hpp"
-#include "collections.hpp"
-#include "random.hpp"
-#include "subjects.hpp"
+#include "world/account.hpp"
+#include "world/random.hpp"
+#include "world/subjects.hpp"
 
 namespace skua::sim {
+
+/// A random record of a collection that has a struct (`records::Record`), with the fields that its
+/// decoder requires and no others. The decoder names a fault, the field gets a value without this
+/// fault, and so on until the record is valid. References name a post or an account of the network.
+/// Throws std::logic_error if the decoder reports a fault that this function cannot correct.
+nlohmann::json make_minimal(Random& random, const Subjects& subjects, std::string_view nsid,
+                            std::string_view rkey, Timestamp now);
 
 /// Makes records that are valid by their lexicons (app.bsky, chat.bsky, com.germnetwork), in the
 /// JSON form of the data model. One thread.

@@ -1,4 +1,4 @@
-#include "record_writer.hpp"
+#include "world/record_writer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "atproto/cid.hpp"
-#include "event/json_record.hpp"
-#include "names.hpp"
+#include "event/json_event.hpp"
+#include "world/language.hpp"
 
 namespace skua::sim {
 namespace {

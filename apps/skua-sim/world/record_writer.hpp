@@ -5,13 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "account.hpp"
-#include "account_repository.hpp"
 #include "base/time.hpp"
-#include "collections.hpp"
-#include "random.hpp"
-#include "record_maker.hpp"
-#include "subjects.hpp"
+#include "world/account.hpp"
+#include "world/random.hpp"
+#include "world/record_maker.hpp"
+#include "world/subjects.hpp"
 
 namespace skua::sim {
 

@@ -1,9 +1,9 @@
-#include "rich_text.hpp"
+#include "world/rich_text.hpp"
 
 #include <array>
 #include <utility>
 
-#include "names.hpp"
+#include "world/language.hpp"
 
 namespace skua::sim {
 

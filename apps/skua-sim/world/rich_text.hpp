@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "random.hpp"
-#include "subjects.hpp"
-#include "theme.hpp"
+#include "world/language.hpp"
+#include "world/random.hpp"
+#include "world/subjects.hpp"
 
 namespace skua::sim {
 

@@ -1,14 +1,15 @@
-#include "subjects.hpp"
+#include "world/subjects.hpp"
 
 #include <chrono>
 #include <utility>
 
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
-#include "base32.hpp"
-#include "names.hpp"
+#include "world/language.hpp"
+#include "world/plc_directory.hpp"
 
 namespace skua::sim {
+
 namespace {
 
 /// The number of posts of each outsider.

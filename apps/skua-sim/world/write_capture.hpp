@@ -5,9 +5,14 @@
 #include <functional>
 
 #include "base/time.hpp"
-#include "network.hpp"
+#include "world/network.hpp"
+#include "world/population.hpp"
 
 namespace skua::sim {
+
+/// Writes the files of Network::dump and creates the directory if necessary. Throws
+/// std::runtime_error if it cannot be written, or if the records were not kept.
+void dump_oracle(Population& population, const std::filesystem::path& directory);
 
 struct CaptureSettings {
   /// `write_capture` sets `keep_records`: true if there is a dump.

@@ -13,13 +13,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/source_lock.hpp"
+#include "postgres/locks.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::backfill::bootstrap_indexes_test {
 namespace {
 
-using store::Session;
+using postgres::Session;
 using testing::HasSubstr;
 
 /// Secondary indexes of the schema: a new one is one more here.
@@ -89,7 +89,7 @@ TEST_F(BootstrapIndexesTest, known_accounts_do_not_hinder_it) {
 TEST_F(BootstrapIndexesTest, a_held_source_is_refused_and_named) {
   Session run(database_.url(), "skua run relay:a.test");
   {
-    const store::SourceLock held(run, "relay:a.test");
+    const postgres::SourceLock held(run, "relay:a.test");
     EXPECT_THAT(refusal(), HasSubstr("'skua run relay:a.test'"));
     EXPECT_FALSE(bootstrap_is_open(session()));
   }
@@ -147,7 +147,7 @@ TEST_F(BootstrapIndexesTest, a_build_that_fails_leaves_the_others_and_can_be_don
   session().run(
       "UPDATE skua.dropped_indexes SET definition = replace(definition, 'subject_rkey', 'nothing') "
       "WHERE name = 'bsky.likes_subject'");
-  EXPECT_THROW(finish(1), store::DefectError);
+  EXPECT_THROW(finish(1), postgres::DefectError);
   EXPECT_TRUE(bootstrap_is_open(session()));
   session().run(
       "UPDATE skua.dropped_indexes SET definition = replace(definition, 'nothing', 'subject_rkey') "

@@ -7,8 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backfill/discovery/host_table.hpp"
-#include "backfill/discovery/list_counts.hpp"
-#include "backfill/discovery/list_leases.hpp"
+#include "backfill/discovery/list_table.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
@@ -217,7 +216,7 @@ TEST_F(AuditTest, backfills_do_not_see_its_lists) {
   begin();
   clock_.advance(24h);
   begin();
-  const LeaseRequest request{"skua audit test", clock_.now()};
+  const JobLeaseRequest request{"skua audit test", clock_.now()};
   EXPECT_TRUE(lease_lists(session(), 10, request).empty());
   EXPECT_FALSE(next_page_due(session()));
   EXPECT_TRUE(list_counts(session()).empty());

@@ -20,7 +20,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backfill/queue/job_counts.hpp"
+#include "backfill/queue/job_table.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "transport/loopback_server.hpp"
@@ -107,7 +107,7 @@ class DiscovererTest : public test::PostgresTest {
   test::ManualClock clock_;
   std::atomic<int> told_{0};
   std::unique_ptr<transport::HttpClient> http_;
-  store::Runtime runtime_{database_.url(), clock_};
+  postgres::Runtime runtime_{database_.url(), clock_};
   std::unique_ptr<Discoverer> discoverer_;
 };
 
@@ -236,7 +236,7 @@ TEST_F(ScriptedHost, who_knows_a_collection_is_not_where_accounts_live) {
 TEST_F(ScriptedHost, a_list_that_was_left_by_one_that_is_gone_goes_on_behind_its_last_page) {
   serve([](const std::string&) { return page_of("c", ""); });
   add({{origin()}});
-  const LeaseRequest gone{"killed", clock_.now()};
+  const JobLeaseRequest gone{"killed", clock_.now()};
   ASSERT_EQ(lease_lists(session(), 1, gone).size(), 1U);
   ASSERT_TRUE(save_page(session(), {origin()}, "2", 2, gone));
   begin();

@@ -1,12 +1,9 @@
-#include "backfill/discovery/list_commands.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "backfill/discovery/host_table.hpp"
-#include "backfill/discovery/list_counts.hpp"
-#include "backfill/discovery/list_leases.hpp"
+#include "backfill/discovery/list_table.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
@@ -88,7 +85,7 @@ TEST_F(ListCommandsTest, accounts_select_no_list) {
 
 TEST_F(ListCommandsTest, the_reader_of_a_cancelled_list_discards_its_page) {
   cancel({.host = "https://a.test"});
-  const LeaseRequest request{kReader, clock_.now()};
+  const JobLeaseRequest request{kReader, clock_.now()};
   EXPECT_FALSE(save_page(session(), {"https://a.test", "running"}, "page 4", 10, request));
   EXPECT_TRUE(save_page(session(), {"https://b.test", "running"}, "page 4", 10, request));
 }

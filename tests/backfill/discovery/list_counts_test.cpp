@@ -1,8 +1,7 @@
-#include "backfill/discovery/list_counts.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backfill/discovery/list_table.hpp"
 #include "backfill/discovery/lists_of_hosts.hpp"
 #include "support/postgres.hpp"
 

@@ -1,20 +1,19 @@
-#include "backfill/discovery/list_leases.hpp"
-
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backfill/discovery/list_table.hpp"
 #include "backfill/discovery/lists_of_hosts.hpp"
-#include "backfill/queue/due_jobs.hpp"
+#include "backfill/queue/job_leases.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::backfill::list_leases_test {
 namespace {
 
 using namespace std::chrono_literals;
-using store::Session;
-using store::Transaction;
+using postgres::Session;
+using postgres::Transaction;
 using test::kListOwner;
 using testing::ElementsAre;
 using testing::IsEmpty;

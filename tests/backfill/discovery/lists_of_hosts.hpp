@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backfill/discovery/host_table.hpp"
-#include "backfill/discovery/list_leases.hpp"
+#include "backfill/discovery/list_table.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
@@ -25,7 +25,7 @@ class ListsOfHosts : public PostgresTest {
                   backfill::Again again = backfill::Again::Yes) {
     return backfill::add_lists(session(), lists, again, clock_.now());
   }
-  backfill::LeaseRequest as(const std::string& lease_owner) {
+  backfill::JobLeaseRequest as(const std::string& lease_owner) {
     return {lease_owner, clock_.now(), std::chrono::minutes(2)};
   }
   std::vector<backfill::LeasedList> lease_next(std::size_t limit = 10) {

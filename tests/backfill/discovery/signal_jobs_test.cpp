@@ -1,10 +1,9 @@
-#include "backfill/discovery/signal_jobs.hpp"
-
 #include <array>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "backfill/discovery/audit.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 

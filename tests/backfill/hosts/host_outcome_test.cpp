@@ -1,10 +1,9 @@
-#include "backfill/hosts/host_outcome.hpp"
-
 #include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "backfill/hosts/host_limits.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::backfill::host_outcome_test {

@@ -9,15 +9,15 @@
 #include <gtest/gtest.h>
 
 #include "backfill/queue/job_commands.hpp"
-#include "event/json_record.hpp"
-#include "store/consumer_letters.hpp"
-#include "store/dead_letters.hpp"
-#include "store/repository_table.hpp"
+#include "event/json_event.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
+#include "tables/consumer_letters.hpp"
+#include "tables/dead_letters.hpp"
+#include "tables/repository_table.hpp"
 #include "writer/dead_letter.hpp"
-#include "writer/live_policy.hpp"
+#include "writer/write_policy.hpp"
 
 namespace skua::backfill::replay_letter_test {
 namespace {
@@ -42,26 +42,26 @@ class ReplayLetterTest : public test::PostgresTest {
     event.event = std::move(made);
     return write(writer::dead_letter_of(kSource, event, "refused", "23514"));
   }
-  std::int64_t write(const store::DeadLetter& letter) {
-    store::write_dead_letters(session(), {letter}, clock_.now());
+  std::int64_t write(const tables::DeadLetter& letter) {
+    tables::write_dead_letters(session(), {letter}, clock_.now());
     return std::stoll(value("SELECT max(id) FROM skua.dead_letter"));
   }
   void write_live(event::UnresolvedEvent made) {
     std::array<event::ResolvedEvent, 1> events;
     events[0].event = std::move(made);
-    resolve::Resolver(session(), *ids_, clock_).resolve(events);
-    const writer::LiveWriter writer{writer::SourceNames(kSource)};
+    ids::Resolver(session(), *ids_, clock_).resolve(events);
+    const writer::RowWriter writer{writer::SourceNames(kSource)};
     const std::array<const event::ResolvedEvent*, 1> batch = {events.data()};
     writer::write_events(session(), writer, batch, clock_.now());
   }
   void save_head(std::uint64_t rev) {
-    store::RepositoryProgress progress;
+    tables::RepositoryProgress progress;
     progress.row.did = kAlice;
     progress.row.head = {{rev}, atproto::Cid::of(as_bytes("tree"))};
-    store::save_repositories(session(), std::array{progress}, store::Resync::Complete,
-                             clock_.now());
+    tables::save_repositories(session(), std::array{progress}, tables::Resync::Complete,
+                              clock_.now());
   }
-  ReplayedLetter replay(std::int64_t id, const store::ReplayLease& lease = {.owner = "ours"}) {
+  ReplayedLetter replay(std::int64_t id, const tables::ReplayLease& lease = {.owner = "ours"}) {
     return replay_letter({session(), *ids_, clock_, lexicons_, filter_}, id, lease);
   }
   std::string letter(std::int64_t id) {
@@ -78,9 +78,9 @@ class ReplayLetterTest : public test::PostgresTest {
   }
 
   test::ManualClock clock_;
-  const std::unique_ptr<resolve::SharedIds> ids_ = std::make_unique<resolve::SharedIds>();
+  const std::unique_ptr<ids::SharedIds> ids_ = std::make_unique<ids::SharedIds>();
   writer::AddedLexicons lexicons_{clock_};
-  store::Filter filter_;
+  tables::Filter filter_;
 };
 
 TEST_F(ReplayLetterTest, a_record_is_written_with_its_revision_and_logged) {
@@ -171,8 +171,8 @@ TEST_F(ReplayLetterTest, a_letter_without_a_whole_record_queues_a_resync) {
   session().run("DELETE FROM skua.backfill_jobs");
   event::ResolvedEvent event;
   event.event = made_write(kAlice, kPost, kKey, 7, made_post("a long record"));
-  store::write_dead_letters(session(), {writer::dead_letter_of(kSource, event, "e", "")},
-                            clock_.now(), {.payload_bytes = 10});
+  tables::write_dead_letters(session(), {writer::dead_letter_of(kSource, event, "e", "")},
+                             clock_.now(), {.payload_bytes = 10});
   EXPECT_EQ(replay(std::stoll(value("SELECT max(id) FROM skua.dead_letter"))).resync, kAlice);
   EXPECT_EQ(jobs(), kAlice);
   event::UnresolvedEvent missing;
@@ -205,7 +205,7 @@ TEST_F(ReplayLetterTest, a_resync_waits_for_the_end_of_a_running_job) {
 }
 
 TEST_F(ReplayLetterTest, the_filter_and_what_cannot_be_replayed) {
-  filter_ = store::Filter(1, {.collections = {"app.bsky.feed.like"}, .dids = {}});
+  filter_ = tables::Filter(1, {.collections = {"app.bsky.feed.like"}, .dids = {}});
   const std::int64_t excluded = letter_of(made_write(kAlice, kPost, kKey, 7, made_post("x")));
   EXPECT_EQ(replay(excluded).end, ReplayEnd::Resolved);
   EXPECT_EQ(letter(excluded), "resolved|1|refused|the filter excludes it");
@@ -223,11 +223,11 @@ TEST_F(ReplayLetterTest, the_filter_and_what_cannot_be_replayed) {
 }
 
 TEST_F(ReplayLetterTest, a_consumers_letter_is_handed_to_its_consumer) {
-  store::ConsumerLetter letter_to_webhook;
+  tables::ConsumerLetter letter_to_webhook;
   letter_to_webhook.consumer = "webhook";
   letter_to_webhook.operation = "create";
   letter_to_webhook.error = "status 500";
-  ASSERT_TRUE(store::write_consumer_letter(session(), letter_to_webhook, clock_.now()));
+  ASSERT_TRUE(tables::write_consumer_letter(session(), letter_to_webhook, clock_.now()));
   const std::int64_t id = std::stoll(value("SELECT id FROM skua.dead_letter"));
   EXPECT_EQ(replay(id).end, ReplayEnd::Requested);
   EXPECT_EQ(letter(id), "requested|1|status 500");
@@ -238,7 +238,7 @@ TEST_F(ReplayLetterTest, a_consumers_letter_is_handed_to_its_consumer) {
 TEST_F(ReplayLetterTest, a_letter_that_another_process_replays_is_left_alone) {
   save_head(7);
   const std::int64_t id = letter_of(made_write(kAlice, kPost, kKey, 7, made_post("x")));
-  ASSERT_TRUE(store::lease_letter(session(), id, {.owner = "theirs"}));
+  ASSERT_TRUE(tables::lease_letter(session(), id, {.owner = "theirs"}));
   EXPECT_EQ(replay(id).end, ReplayEnd::NotDead);
   EXPECT_EQ(replay(id).text, "replaying by theirs");
   EXPECT_EQ(posts(), "");
@@ -248,10 +248,10 @@ TEST_F(ReplayLetterTest, a_letter_that_another_process_replays_is_left_alone) {
 
 TEST_F(ReplayLetterTest, an_account_that_stays_locked_gives_the_lease_back) {
   const std::int64_t id = letter_of(made_write(kAlice, kPost, kKey, 7, made_post("x")));
-  store::Session other(database_.url(), "test");
+  postgres::Session other(database_.url(), "test");
   other.run("BEGIN; LOCK TABLE bsky.posts IN ACCESS EXCLUSIVE MODE");
   session().limit_lock_waits(std::chrono::milliseconds(20));
-  EXPECT_THROW(replay(id), store::ServerError);
+  EXPECT_THROW(replay(id), postgres::ServerError);
   EXPECT_EQ(letter(id), "dead|1|refused");
   other.run("ROLLBACK");
   EXPECT_EQ(replay(id).end, ReplayEnd::Resolved);

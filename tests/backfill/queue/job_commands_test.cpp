@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backfill/queue/job_leases.hpp"
-#include "backfill/queue/job_results.hpp"
+#include "backfill/queue/job_outcomes.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"

@@ -9,10 +9,10 @@
 
 #include "backfill/queue/job_leases.hpp"
 #include "backfill/queue/job_table.hpp"
-#include "store/repository_table.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
-#include "writer/purge.hpp"
+#include "tables/repository_table.hpp"
+#include "writer/account_changes.hpp"
 
 namespace skua::backfill::job_outcomes_test {
 namespace {
@@ -80,11 +80,11 @@ TEST_F(JobOutcomesTest, ends_that_could_not_be_written_are_kept) {
   lease({"a"});
   end("a", JobFailed{"no answer"});
   {
-    store::Session broken(database_.url(), "broken");
+    postgres::Session broken(database_.url(), "broken");
     session().run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         "WHERE application_name = 'broken' AND datname = current_database()");
-    EXPECT_THROW(outcomes_.write(broken), store::ServerError);
+    EXPECT_THROW(outcomes_.write(broken), postgres::ServerError);
   }
   EXPECT_EQ(counters_.failed, 0U);
   outcomes_.write(session());
@@ -103,7 +103,7 @@ TEST_F(JobOutcomesTest, a_job_that_is_done_or_lost_or_was_interrupted_has_nothin
 
 TEST_F(JobOutcomesTest, a_resync_that_is_unavailable_has_failed) {
   lease({"a"});
-  store::ask_for_resync(session(), "a", clock_.now());
+  tables::ask_for_resync(session(), "a", clock_.now());
   end("a", JobUnavailable{"RepoDeactivated"});
   outcomes_.write(session());
   EXPECT_EQ(value("SELECT error FROM skua.repositories WHERE did = 'a'"), "RepoDeactivated");
@@ -117,7 +117,7 @@ TEST_F(JobOutcomesTest, a_deletion_that_the_host_confirms_is_settled) {
       "('active', now(), true, NULL, '2026-01-01Z'), "
       "('refused', now(), false, 'deleted', '2026-01-01Z')");
   for (const auto* did : {"gone", "active", "refused"}) {
-    store::ask_for_resync(session(), did, clock_.now());
+    tables::ask_for_resync(session(), did, clock_.now());
     end(did, JobUnavailable{"RepoNotFound", std::string(did) != "refused"});
   }
   outcomes_.write(session());

@@ -11,9 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backfill/queue/due_jobs.hpp"
 #include "backfill/queue/job_leases.hpp"
-#include "backfill/queue/job_results.hpp"
+#include "backfill/queue/job_outcomes.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
@@ -21,8 +20,8 @@ namespace skua::backfill::job_table_test {
 namespace {
 
 using namespace std::chrono_literals;
-using store::Session;
-using store::Transaction;
+using postgres::Session;
+using postgres::Transaction;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -300,7 +299,7 @@ TEST_F(JobTableTest, no_two_processes_get_the_same_job) {
   for (int n = 0; n < 4; ++n) {
     threads.emplace_back([&, n] {
       Session own(url, "leasing");
-      const LeaseRequest request{"leasing " + std::to_string(n), clock_.now(), 2min};
+      const JobLeaseRequest request{"leasing " + std::to_string(n), clock_.now(), 2min};
       for (;;) {
         const auto got = lease_jobs(own, Place::at(kHost), 7, request);
         if (got.empty()) return;
@@ -378,7 +377,7 @@ TEST_F(JobTableTest, jobs_of_some_accounts_are_leased_alone) {
   add({{kAlice, kHost}, {kBob, kOther}, {kCarol}, {dan, std::nullopt, "/tmp/dan.car"}});
   const auto leased_of = [&](const Place& place, const Dids& only) {
     Dids dids;
-    LeaseRequest request{kHolder, clock_.now()};
+    JobLeaseRequest request{kHolder, clock_.now()};
     request.only = only;
     for (const Job& job : lease_jobs(session(), place, 10, request)) dids.push_back(job.did);
     return dids;

@@ -14,9 +14,9 @@
 
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_table.hpp"
-#include "store/repository_table.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
+#include "tables/repository_table.hpp"
 
 namespace skua::backfill::scheduler_test {
 namespace {
@@ -165,7 +165,7 @@ TEST_F(SchedulerTest, an_expired_lease_of_another_process_is_reclaimed) {
   open();
   tick();
   add("a");
-  const store::Session alive(database_.url(), "skua other");
+  const postgres::Session alive(database_.url(), "skua other");
   ASSERT_EQ(lease_jobs(session(), Place::at(kHost), 1, {"skua other", clock_.now(), 10s}).size(),
             1U);
   advance(29s);
@@ -184,7 +184,7 @@ TEST_F(SchedulerTest, the_first_tick_reclaims_the_jobs_of_a_process_that_has_end
 TEST_F(SchedulerTest, an_account_that_breaks_again_and_again_is_downloaded_at_its_share) {
   open({.resync = true});
   const auto break_and_look = [&] {
-    store::ask_for_resync(session(), "a", clock_.now());
+    tables::ask_for_resync(session(), "a", clock_.now());
     advance(5s);
     const auto dids = tick(true);
     for (const std::string& did : dids) scheduler_->closed(started_.back().job);
@@ -195,7 +195,7 @@ TEST_F(SchedulerTest, an_account_that_breaks_again_and_again_is_downloaded_at_it
   for (int i = 0; i < 100; ++i) downloads += break_and_look();
   EXPECT_EQ(downloads, 10U);
   // Another account is not affected, and this one has its turn later.
-  store::ask_for_resync(session(), "b", clock_.now());
+  tables::ask_for_resync(session(), "b", clock_.now());
   advance(5s);
   EXPECT_THAT(tick(true), ElementsAre("b"));
   session().run("DELETE FROM skua.backfill_jobs");
@@ -205,9 +205,9 @@ TEST_F(SchedulerTest, an_account_that_breaks_again_and_again_is_downloaded_at_it
 
 TEST_F(SchedulerTest, a_host_whose_commits_cannot_be_applied_gets_resyncs_at_its_share) {
   open({.resync = true});
-  std::vector<store::Gap> gaps;
+  std::vector<tables::Gap> gaps;
   for (int i = 0; i < 1'200; ++i) gaps.push_back({"did:plc:" + std::to_string(100'000 + i)});
-  store::desynchronize(session(), gaps, clock_.now());
+  tables::desynchronize(session(), gaps, clock_.now());
   session().run(
       "INSERT INTO skua.identities (did, pds, fetched_at) SELECT did, 'https://pds' || right(did, "
       "1) "
@@ -220,7 +220,7 @@ TEST_F(SchedulerTest, a_host_whose_commits_cannot_be_applied_gets_resyncs_at_its
   EXPECT_GE(queued(), 500);
   EXPECT_LE(queued(), 520);
   // An honest account waits for nobody.
-  store::desynchronize(session(), std::vector<store::Gap>{{"did:plc:honest"}}, clock_.now());
+  tables::desynchronize(session(), std::vector<tables::Gap>{{"did:plc:honest"}}, clock_.now());
   session().run(
       "INSERT INTO skua.identities (did, pds, fetched_at) VALUES ('did:plc:honest', "
       "'https://pds.honest.test', now())");
@@ -235,7 +235,7 @@ TEST_F(SchedulerTest, a_host_whose_commits_cannot_be_applied_gets_resyncs_at_its
 }
 
 TEST_F(SchedulerTest, a_due_resync_becomes_a_job_if_that_is_wanted) {
-  store::ask_for_resync(session(), "a", clock_.now());
+  tables::ask_for_resync(session(), "a", clock_.now());
   open();
   EXPECT_THAT(tick(), IsEmpty());
   open({.resync = true});

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "identity/errc.hpp"
+#include "documents/errc.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::backfill::download_test {
@@ -39,7 +39,7 @@ TEST(Download, a_car_does_not_end_the_job) {
 
 TEST(Download, a_request_that_a_stop_ended_is_no_failure) {
   end_of<JobStopped>(make_error_code(transport::errc::http_stopped));
-  EXPECT_TRUE(is_stop(identity::errc::stopped));
+  EXPECT_TRUE(is_stop(documents::errc::stopped));
   EXPECT_FALSE(is_stop(transport::errc::http_timed_out));
 }
 

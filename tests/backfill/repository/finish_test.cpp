@@ -17,18 +17,18 @@
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/resync_rows.hpp"
 #include "event/repository_chunks.hpp"
-#include "repo/car_writer.hpp"
+#include "ids/resolver.hpp"
+#include "postgres/locks.hpp"
+#include "repo/car.hpp"
 #include "repo/commit.hpp"
-#include "repo/mst_builder.hpp"
-#include "resolve/resolver.hpp"
-#include "store/advisory_lock.hpp"
-#include "store/filter_table.hpp"
+#include "repo/mst_tree.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
+#include "tables/filter_table.hpp"
 #include "writer/bulk_writer.hpp"
 #include "writer/handle_claims.hpp"
-#include "writer/live_writer.hpp"
+#include "writer/row_writer.hpp"
 #include "writer/table_samples.hpp"
 
 namespace skua::backfill::finish_test {
@@ -88,7 +88,7 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
   void live(event::UnresolvedEvent event) {
     std::vector<event::ResolvedEvent> batch;
     batch.push_back({std::move(event)});
-    EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(batch).empty());
+    EXPECT_TRUE(ids::Resolver(session(), ids_, clock_).resolve(batch).empty());
     live_.write(session(), test::pointers_to(batch), clock_.now());
   }
   void lease_next(const std::string& did) {
@@ -100,7 +100,7 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
   void write(const Car& car, const std::string& did, std::uint64_t rev) {
     event::RepositoryChunks chunks(*car.listing, did, {rev}, 1);
     while (auto chunk = chunks.next()) {
-      EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(chunk->events).empty());
+      EXPECT_TRUE(ids::Resolver(session(), ids_, clock_).resolve(chunk->events).empty());
       bulk_.write(session(), test::pointers_to(chunk->events), clock_.now());
     }
   }
@@ -131,9 +131,9 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
   }
 
   test::ManualClock clock_;
-  resolve::SharedIds ids_;
+  ids::SharedIds ids_;
   const writer::BulkWriter bulk_{writer::SourceNames("backfill")};
-  const writer::LiveWriter live_{writer::SourceNames("relay:test")};
+  const writer::RowWriter live_{writer::SourceNames("relay:test")};
 };
 
 TEST_P(FinishTest, rows_that_the_car_does_not_hold_go_from_every_table) {
@@ -332,7 +332,7 @@ TEST_P(FinishTest, two_at_once_make_it_done_once) {
   const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
   write(car, kAlice, 20);
   const std::vector<WrittenRepository> one = {written(car, kAlice, GetParam())};
-  store::Session other(database_.url(), "other");
+  postgres::Session other(database_.url(), "other");
   Finished by_other;
   std::thread thread([&] { by_other = finish_repositories(other, one, kHolder, clock_.now()); });
   const Finished finished = finish_repositories(session(), one, kHolder, clock_.now());
@@ -365,7 +365,7 @@ TEST_P(FinishTest, a_handle_that_changed_after_the_document_was_fetched_stays_ch
   const auto claim = [&](int seconds, const std::string& handle) {
     writer::Effects effects;
     const std::array<writer::HandleClaim, 1> claims{{{one[0].actor_id, handle, at(seconds)}}};
-    store::Transaction transaction(session());
+    postgres::Transaction transaction(session());
     writer::write_handle_claims(session(), claims, clock_.now(), effects);
     transaction.commit();
     return value("SELECT handle_claim FROM bsky.actors WHERE did = '" + kAlice + "'");
@@ -378,22 +378,22 @@ TEST_P(FinishTest, what_was_asked_for_under_a_narrower_filter_waits_for_a_resync
   const auto state = [&] {
     return value("SELECT state FROM skua.repositories WHERE did = '" + kAlice + "'");
   };
-  store::change_filter(session(), store::FilterEdit::Set, {{kPost}, {}});
+  tables::change_filter(session(), tables::FilterEdit::Set, {{kPost}, {}});
   const Car car(kAlice, 50, {{kPost + "/a", made_post("a")}});
   lease_next(kAlice);
   write(car, kAlice, 50);
   const std::vector<WrittenRepository> one = [&] {
     std::vector<WrittenRepository> all = {written(car, kAlice, GetParam())};
-    all.front().filter_version = store::load_filter_state(session()).settled;
+    all.front().filter_version = tables::load_filter_state(session()).settled;
     return all;
   }();
-  store::change_filter(session(), store::FilterEdit::Set, {});
+  tables::change_filter(session(), tables::FilterEdit::Set, {});
   EXPECT_EQ(finish_repositories(session(), one, kHolder, clock_.now()).done.size(), 1U);
   EXPECT_EQ(state(), "desynchronized");
   session().run("UPDATE skua.filter_state SET widened_at = widened_at - interval '1 minute'");
   lease_next(kAlice);
   std::vector<WrittenRepository> again = one;
-  again.front().filter_version = store::load_filter_state(session()).settled;
+  again.front().filter_version = tables::load_filter_state(session()).settled;
   EXPECT_EQ(finish_repositories(session(), again, kHolder, clock_.now()).done.size(), 1U);
   EXPECT_EQ(state(), "complete");
 }
@@ -417,7 +417,7 @@ TEST_P(FinishLargeTest,
       "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
       "RAISE EXCEPTION 'refused' USING ERRCODE = '53100'; END $$; "
       "CREATE TRIGGER refuse BEFORE DELETE ON bsky.records EXECUTE FUNCTION refuse()");
-  EXPECT_THROW(finish(car), store::ServerError);
+  EXPECT_THROW(finish(car), postgres::ServerError);
   EXPECT_EQ(value("SELECT floor_rev FROM bsky.actors WHERE did = '" + kAlice + "'"), "20");
   EXPECT_EQ(value("SELECT state FROM skua.repositories"), "desynchronized");
   EXPECT_EQ(value("SELECT state FROM skua.backfill_jobs"), "running");

@@ -17,8 +17,7 @@
 
 #include "atproto/signing.hpp"
 #include "backfill/queue/job_table.hpp"
-#include "backfill/repository/reader_threads.hpp"
-#include "identity/errc.hpp"
+#include "documents/errc.hpp"
 #include "support/postgres.hpp"
 #include "transport/loopback_server.hpp"
 
@@ -104,8 +103,8 @@ class JobRunnerTest : public test::PostgresTest {
   UnfinishedRepositories unfinished_{kMega};
   std::unique_ptr<transport::HttpClient> http_;
   std::unique_ptr<ReaderThreads> readers_;
-  store::Runtime runtime_{database_.url(), system_clock(),
-                          [](const std::string& what) { ADD_FAILURE() << what; }};
+  postgres::Runtime runtime_{database_.url(), system_clock(),
+                             [](const std::string& what) { ADD_FAILURE() << what; }};
   std::unique_ptr<JobRunner> runner_;
 };
 
@@ -217,7 +216,7 @@ TEST_F(JobRunnerTest, a_file_that_cannot_be_read_is_not_tried_again) {
 }
 
 /// An account with this host.
-identity::Account account_at(const std::string& pds) {
+documents::Account account_at(const std::string& pds) {
   const auto key = atproto::SigningKey::from_bytes(atproto::Curve::k256, {1});
   return {.key = key->public_key(), .pds = pds};
 }
@@ -231,7 +230,7 @@ TEST_F(JobRunnerTest, a_job_goes_to_the_host_of_the_document) {
     head(socket);
   });
   find_account_ = [this](const std::string&, bool,
-                         const std::function<void(Result<identity::Account>)>& done) {
+                         const std::function<void(Result<documents::Account>)>& done) {
     done(account_at(host()));
   };
   // One has another host, and the host of the other is not known.
@@ -260,9 +259,9 @@ TEST_F(JobRunnerTest, a_refusal_counts_only_if_the_current_document_names_the_ho
   const std::string current = "http://127.0.0.1:1";
   bool has_new_document = false;
   find_account_ = [&, this](const std::string& did, bool fresh,
-                            const std::function<void(Result<identity::Account>)>& done) {
+                            const std::function<void(Result<documents::Account>)>& done) {
     asked_fresh += fresh ? 1 : 0;
-    if (did == "did:plc:c" && fresh) return done(make_error_code(identity::errc::server_failed));
+    if (did == "did:plc:c" && fresh) return done(make_error_code(documents::errc::server_failed));
     if (did != "did:plc:b") return done(account_at(host()));
     has_new_document = has_new_document || fresh;
     done(account_at(has_new_document ? current : host()));
@@ -283,9 +282,9 @@ TEST_F(JobRunnerTest, a_refusal_counts_only_if_the_current_document_names_the_ho
 TEST_F(JobRunnerTest, without_a_document_a_job_fails_and_frees_its_slot) {
   serve([](RawSocket& socket) { head(socket); });
   find_account_ = [](const std::string& did, bool,
-                     const std::function<void(Result<identity::Account>)>& done) {
-    done(did == "did:plc:a" ? make_error_code(identity::errc::did_not_found)
-                            : make_error_code(identity::errc::server_failed));
+                     const std::function<void(Result<documents::Account>)>& done) {
+    done(did == "did:plc:a" ? make_error_code(documents::errc::did_not_found)
+                            : make_error_code(documents::errc::server_failed));
   };
   add({"did:plc:a", "did:plc:b", "did:plc:c"});
   begin({.limits = {.host = {.at_first = 1}}});

@@ -9,9 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backfill/repository/continuation.hpp"
-#include "backfill/repository/reader_threads.hpp"
-#include "backfill/repository/task_queue.hpp"
+#include "backfill/repository/job_runner.hpp"
 
 namespace skua::backfill::job_task_test {
 namespace {

@@ -1,5 +1,3 @@
-#include "backfill/repository/repo_answer.hpp"
-
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -16,8 +14,9 @@
 #include <gtest/gtest.h>
 
 #include "backfill/discovery/discovery.hpp"
-#include "backfill/hosts/host_outcome.hpp"
-#include "repo/car_writer.hpp"
+#include "backfill/hosts/host_limits.hpp"
+#include "backfill/repository/download.hpp"
+#include "repo/car.hpp"
 #include "transport/errc.hpp"
 #include "transport/sim_process.hpp"
 

@@ -1,5 +1,3 @@
-#include "backfill/repository/repository_check.hpp"
-
 #include <array>
 #include <cstdint>
 #include <string>
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "atproto/signing.hpp"
+#include "backfill/repository/run_job.hpp"
 #include "base/bytes.hpp"
 #include "repo/made_repository.hpp"
 #include "verify/commit_verifier.hpp"
@@ -16,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kSeed = 5;
 
-identity::Account account_of(std::uint8_t secret_byte) {
+documents::Account account_of(std::uint8_t secret_byte) {
   std::array<std::uint8_t, 32> secret{};
   secret.fill(secret_byte);
   const auto key = atproto::SigningKey::from_bytes(atproto::Curve::k256, secret);
@@ -88,7 +87,7 @@ TEST_F(RepositoryCheckTest, another_key_may_be_an_old_document) {
 }
 
 TEST_F(RepositoryCheckTest, a_document_without_a_key_may_be_an_old_one) {
-  fetched_.account = identity::Account{.label_key = account_of(1).key};
+  fetched_.account = documents::Account{.label_key = account_of(1).key};
   const RepositoryCheck result = check();
   EXPECT_FALSE(result.listing);
   EXPECT_TRUE(result.has_other_key);

@@ -1,6 +1,7 @@
+#include "repo/car.hpp"
+
 #include "fuzz/target.hpp"
 #include "repo/block_index.hpp"
-#include "repo/car_reader.hpp"
 #include "repo/errc.hpp"
 
 namespace skua::fuzz {

@@ -1,3 +1,5 @@
+#include "repo/dag_cbor.hpp"
+
 #include <array>
 #include <cstddef>
 
@@ -8,8 +10,6 @@
 #include "lexicon/built_in.hpp"
 #include "lexicon/violation.hpp"
 #include "records/record.hpp"
-#include "repo/dag_cbor_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
 
 namespace skua::fuzz {
 namespace {

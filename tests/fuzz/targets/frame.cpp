@@ -3,7 +3,7 @@
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
 #include "fuzz/target.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 #include "verify/commit_verifier.hpp"
 
 namespace skua::fuzz {

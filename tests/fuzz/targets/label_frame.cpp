@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "fuzz/target.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor.hpp"
 
 namespace skua::fuzz {
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "fuzz/target.hpp"
-#include "repo/mst_node.hpp"
 #include "repo/mst_reader.hpp"
 #include "repo/mst_tree.hpp"
 

@@ -1,8 +1,6 @@
-#include "repo/repository.hpp"
-
 #include <string>
 
-#include "event/repository_decoder.hpp"
+#include "event/repository_chunks.hpp"
 #include "fuzz/target.hpp"
 #include "repo/errc.hpp"
 #include "repo/mst_reader.hpp"

@@ -25,11 +25,11 @@
 namespace skua::sources::label_decoder_test {
 namespace {
 
-using ingest::AdmittedMessage;
-using ingest::DecoderServices;
-using ingest::DecodeThread;
-using ingest::IntakeCounters;
 using nlohmann::json;
+using pipeline::AdmittedMessage;
+using pipeline::DecoderServices;
+using pipeline::DecodeThread;
+using pipeline::IntakeCounters;
 using test::labels_frame;
 using test::made_label;
 using test::signed_label;
@@ -45,7 +45,7 @@ atproto::SigningKey key(std::uint8_t secret, atproto::Curve curve = atproto::Cur
   return *atproto::SigningKey::from_bytes(curve, bytes);
 }
 
-identity::Account labeler_with(const atproto::SigningKey& label_key) {
+documents::Account labeler_with(const atproto::SigningKey& label_key) {
   return {.key = key(99).public_key(),
           .pds = "https://pds.example",
           .handle = "labeler.example",
@@ -105,9 +105,9 @@ class LabelDecoderTest : public testing::Test {
   }
 
   test::ManualClock clock_;
-  store::Runtime runtime_{"", clock_, [](const std::string& what) { ADD_FAILURE() << what; }};
+  postgres::Runtime runtime_{"", clock_, [](const std::string& what) { ADD_FAILURE() << what; }};
   IntakeCounters intake_;
-  ingest::InFlightList in_flight_{{}, nullptr};
+  pipeline::InFlightList in_flight_{{}, nullptr};
   test::FakeAccounts accounts_;
   std::mutex mutex_;
   std::vector<event::UnresolvedEvent> events_;
@@ -232,7 +232,7 @@ TEST_F(LabelDecoderTest, a_labeler_speaks_for_itself_alone) {
 }
 
 TEST_F(LabelDecoderTest, an_account_without_a_label_key_does_not_label) {
-  identity::Account account = labeler_with(key(1));
+  documents::Account account = labeler_with(key(1));
   account.label_key.reset();
   accounts_.knows(kLabeler, account);
   begin();
@@ -282,7 +282,7 @@ TEST_F(LabelDecoderTest, a_label_may_be_signed_by_any_key_around_its_time) {
 }
 
 TEST_F(LabelDecoderTest, a_labeler_needs_neither_a_repository_nor_a_host) {
-  accounts_.knows(kLabeler, identity::Account{.did = kLabeler, .label_key = key(1).public_key()});
+  accounts_.knows(kLabeler, documents::Account{.did = kLabeler, .label_key = key(1).public_key()});
   begin();
   push(1, {signed_label(spam(), key(1))});
   end();

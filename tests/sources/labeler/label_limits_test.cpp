@@ -1,6 +1,6 @@
-#include "sources/labeler/label_limits.hpp"
-
 #include <gtest/gtest.h>
+
+#include "sources/labeler/label_decoder.hpp"
 
 namespace skua::sources::label_limits_test {
 namespace {

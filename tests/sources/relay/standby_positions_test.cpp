@@ -1,5 +1,3 @@
-#include "sources/relay/standby_positions.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -8,6 +6,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "sources/relay/relay_group.hpp"
 
 namespace skua::sources::standby_positions_test {
 namespace {

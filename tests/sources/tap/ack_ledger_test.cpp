@@ -1,5 +1,3 @@
-#include "sources/tap/ack_ledger.hpp"
-
 #include <algorithm>
 #include <map>
 #include <random>
@@ -7,6 +5,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "sources/tap/tap_source.hpp"
 
 namespace skua::sources::ack_ledger_test {
 namespace {

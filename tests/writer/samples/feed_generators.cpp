@@ -1,4 +1,4 @@
-#include "records/feed_generator.hpp"
+#include "records/services.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

@@ -1,4 +1,4 @@
-#include "records/labeler.hpp"
+#include "records/services.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

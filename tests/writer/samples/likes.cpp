@@ -1,4 +1,4 @@
-#include "records/like.hpp"
+#include "records/reactions.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

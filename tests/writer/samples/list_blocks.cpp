@@ -1,4 +1,4 @@
-#include "records/list_block.hpp"
+#include "records/lists.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

@@ -1,4 +1,5 @@
-#include "records/list.hpp"
+#include "records/lists.hpp"
+
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

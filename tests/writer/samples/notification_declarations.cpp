@@ -1,4 +1,4 @@
-#include "records/notification_declaration.hpp"
+#include "records/declarations.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

@@ -1,4 +1,4 @@
-#include "records/postgate.hpp"
+#include "records/gates.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

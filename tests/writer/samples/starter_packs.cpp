@@ -1,4 +1,4 @@
-#include "records/starter_pack.hpp"
+#include "records/lists.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

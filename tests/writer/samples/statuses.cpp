@@ -1,4 +1,4 @@
-#include "records/status.hpp"
+#include "records/profile.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

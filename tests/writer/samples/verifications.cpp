@@ -1,4 +1,4 @@
-#include "records/verification.hpp"
+#include "records/relations.hpp"
 #include "writer/samples/sample.hpp"
 
 namespace skua::test::samples {

@@ -1,8 +1,7 @@
-#include "sources/labeler/discovery/labeler_candidates.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sources/labeler/discovery/labeler_choice.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::sources::labeler_candidates_test {

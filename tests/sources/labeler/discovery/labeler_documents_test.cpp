@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "identity/errc.hpp"
+#include "documents/errc.hpp"
 
 namespace skua::sources::labeler_documents_test {
 namespace {
@@ -15,8 +15,8 @@ using testing::IsEmpty;
 
 const LabelerDocuments::TimePoint kStart{seconds(1'000'000)};
 
-identity::Account account_with(std::string labeler) {
-  identity::Account account;
+documents::Account account_with(std::string labeler) {
+  documents::Account account;
   account.labeler = std::move(labeler);
   return account;
 }
@@ -52,7 +52,7 @@ TEST_F(LabelerDocumentsTest, a_failure_of_a_server_keeps_what_is_known_and_doubl
   auto now = kStart + hours(1);
   for (const auto wait : {seconds(30), seconds(60), seconds(120)}) {
     ASSERT_THAT(documents_.due({"did:a"}, now), ElementsAre("did:a"));
-    documents_.answered("did:a", identity::errc::rate_limited, now);
+    documents_.answered("did:a", documents::errc::rate_limited, now);
     EXPECT_EQ(*documents_.origin_of("did:a"), "https://a.example");
     EXPECT_THAT(documents_.due({"did:a"}, now + wait - seconds(1)), IsEmpty());
     now += wait;
@@ -61,7 +61,7 @@ TEST_F(LabelerDocumentsTest, a_failure_of_a_server_keeps_what_is_known_and_doubl
 
 TEST_F(LabelerDocumentsTest, an_account_without_a_document_has_no_labeler) {
   documents_.due({"did:a"}, kStart);
-  documents_.answered("did:a", identity::errc::document_json, kStart);
+  documents_.answered("did:a", documents::errc::document_json, kStart);
   EXPECT_EQ(*documents_.origin_of("did:a"), "");
 }
 

@@ -1,0 +1,383 @@
+#include "query_note.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.hpp"
+#include "base/time.hpp"
+#include "consumers/consumer_table.hpp"
+#include "consumers/projections/projection.hpp"
+#include "index.hpp"
+#include "postgres/rows.hpp"
+#include "tables/filter_table.hpp"
+
+namespace skua::cli {
+
+namespace {
+
+/// As bsky.is_current.
+constexpr std::chrono::minutes kCurrent{1};
+
+bool is_blocked(const consumers::Consumer& consumer) {
+  return std::any_of(consumer.lanes.begin(), consumer.lanes.end(),
+                     [](const consumers::ConsumerLane& lane) { return lane.is_blocked; });
+}
+
+std::string behind_text(const consumers::Consumer& consumer) {
+  if (!consumer.behind || *consumer.behind == 0) return "";
+  const auto lag = consumer.lag.value_or(std::chrono::milliseconds(0));
+  return fmt::format(" and {} {} ({}) behind", with_commas(*consumer.behind),
+                     noun_for(*consumer.behind, "change"),
+                     duration_text(std::chrono::duration_cast<std::chrono::seconds>(lag)));
+}
+
+/// A built projection that does not follow the change log.
+QueryNote stale_projection(const consumers::Consumer& consumer, const std::string& what,
+                           const std::string& action) {
+  return {fmt::format("the projection {} is {}{}: its part of the answer is old or empty",
+                      consumer.name, what, behind_text(consumer)),
+          {fmt::format("consumers {} {}", action, consumer.name)}};
+}
+
+std::optional<QueryNote> judge_live(const consumers::Consumer& consumer) {
+  if (consumer.state == "lagged out") return stale_projection(consumer, "lagged out", "rebuild");
+  if (consumer.state == "stopped" || is_blocked(consumer)) {
+    return stale_projection(consumer, "stopped by an error", "reset");
+  }
+  if (consumer.paused && consumer.behind.value_or(0) > 0) {
+    return stale_projection(consumer, "paused", "resume");
+  }
+  if (consumer.lag.value_or(std::chrono::milliseconds(0)) >= kCurrent) {
+    return QueryNote{
+        fmt::format("the projection {} is {} behind ({}): its part of the answer is old or empty. "
+                    "`skua run` brings it up to date, and if none runs, this command does",
+                    consumer.name, counted(consumer.behind.value_or(0), "change"),
+                    duration_text(std::chrono::duration_cast<std::chrono::seconds>(*consumer.lag))),
+        {"consumers run-until-idle " + consumer.name}};
+  }
+  return std::nullopt;
+}
+
+QueryNote judge_build(const consumers::Consumer& consumer, const std::string& without) {
+  const std::string& name = consumer.name;
+  if (!consumer.error.empty() || consumer.state == "stopped" || consumer.state == "lagged out") {
+    return {fmt::format("the build of the projection {} failed: {}. Until it is built, {}", name,
+                        consumer.error.empty() ? consumer.state : consumer.error, without),
+            {"consumers rebuild " + name, "consumers run-until-idle " + name}};
+  }
+  return {fmt::format("the projection {} is being built: until then, {}. `skua run` builds it, and "
+                      "if none runs, this command does",
+                      name, without),
+          {"consumers run-until-idle " + name}};
+}
+
+std::optional<QueryNote> judge_projection(const std::vector<consumers::Consumer>& consumers,
+                                          const QueryNeed& need) {
+  const auto find = [&](const char* role) {
+    return std::find_if(consumers.begin(), consumers.end(),
+                        [&](const consumers::Consumer& consumer) {
+                          return consumer.name == need.name && consumer.role == role;
+                        });
+  };
+  if (const auto live = find("live"); live != consumers.end()) return judge_live(*live);
+  if (const auto next = find("next"); next != consumers.end()) {
+    return judge_build(*next, need.without);
+  }
+  return QueryNote{fmt::format("the projection {} does not exist: {}. The first command adds it. "
+                               "`skua run` builds it, and if none runs, the second command does",
+                               need.name, need.without),
+                   {"consumers add " + need.name, "consumers run-until-idle " + need.name}};
+}
+
+std::optional<QueryNote> judge_index(postgres::Session& session, const QueryNeed& need) {
+  const OptionalIndex* const index = find_optional_index(need.name);
+  if (index == nullptr) throw std::logic_error("no optional index " + need.name);
+  const std::string add = fmt::format("index add {}", need.name);
+  switch (read_index_state(session, *index).progress) {
+    case IndexState::Progress::Missing:
+      return QueryNote{fmt::format("the index {} does not exist: {}", need.name, need.without),
+                       {add}};
+    case IndexState::Progress::Building:
+      return QueryNote{fmt::format("the index {} is being built: until then the query reads the "
+                                   "whole table",
+                                   need.name),
+                       {"index list"}};
+    case IndexState::Progress::Incomplete:
+      return QueryNote{fmt::format("the build of the index {} was interrupted: the query reads "
+                                   "the whole table",
+                                   need.name),
+                       {add}};
+    case IndexState::Progress::Complete:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<QueryNote> judge_labels(postgres::Session& session, const QueryNeed& need) {
+  if (session.run("SELECT EXISTS (SELECT FROM bsky.labels)").boolean(0, 0)) return std::nullopt;
+  return QueryNote{fmt::format("the database has no labels: {}. `skua run` reads them from "
+                               "labelers: --labeler URL, or --discover-labelers",
+                               need.without),
+                   {}};
+}
+
+}  // namespace
+
+std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuery& query,
+                                     const Invocation& invocation) {
+  std::vector<QueryNote> notes;
+  std::optional<std::vector<consumers::Consumer>> consumers;
+  for (const QueryNeed& need : query.needs) {
+    std::optional<QueryNote> note;
+    switch (need.kind) {
+      case QueryNeed::Kind::Projection:
+        if (!consumers) consumers = consumers::read_consumers(session);
+        note = judge_projection(*consumers, need);
+        break;
+      case QueryNeed::Kind::Index:
+        note = judge_index(session, need);
+        break;
+      case QueryNeed::Kind::Labels:
+        note = judge_labels(session, need);
+    }
+    if (!note) continue;
+    for (std::string& command : note->commands) command = invocation.command_to_copy(command);
+    notes.push_back(std::move(*note));
+  }
+  return notes;
+}
+
+namespace {
+
+/// The tables of bsky that the transaction has read. Sequential scans and index scans count from
+/// their beginning.
+std::vector<std::string> tables_read(postgres::Session& session) {
+  return postgres::rows_of<std::string>(
+      session.run("SELECT relname FROM pg_stat_xact_user_tables WHERE schemaname = 'bsky' AND "
+                  "coalesce(seq_scan, 0) + coalesce(idx_scan, 0) > 0"));
+}
+
+/// The tables of bsky that a projection is computed from.
+void add_tables_of(const consumers::Projection& projection, std::set<std::string>& tables) {
+  constexpr std::string_view kSchema = "bsky.";
+  for (const std::string& statement : projection.fill) {
+    for (std::size_t at = statement.find(kSchema); at != statement.npos;
+         at = statement.find(kSchema, at)) {
+      at += kSchema.size();
+      const auto begin = statement.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto end = std::find_if(
+          begin, statement.end(), [](unsigned char c) { return std::islower(c) == 0 && c != '_'; });
+      tables.emplace(begin, end);
+    }
+  }
+}
+
+/// The collections whose records the answer depends on: the comment of a table of records names its
+/// collection.
+std::vector<std::string> collections_read(postgres::Session& session, const NamedQuery& query) {
+  std::set<std::string> tables;
+  for (std::string& table : tables_read(session)) tables.insert(std::move(table));
+  for (const QueryNeed& need : query.needs) {
+    if (need.kind != QueryNeed::Kind::Projection) continue;
+    if (const auto* const projection = consumers::find_projection(need.name)) {
+      add_tables_of(*projection, tables);
+    }
+  }
+  return postgres::rows_of<std::string>(session.run(fmt::format(
+      "SELECT c.nsid FROM pg_class AS t JOIN bsky.collections AS c ON c.nsid = "
+      "substring(obj_description(t.oid, 'pg_class') FROM 'the records of "
+      "([a-z]+(?:\\.[a-zA-Z]+)+)') WHERE "
+      "t.relnamespace = 'bsky'::regnamespace AND t.relkind = 'r' AND t.relname = ANY ('{{{}}}') "
+      "ORDER BY 1",
+      fmt::join(tables, ","))));
+}
+
+void add_filter_notes(const tables::Filter& filter, const std::vector<std::string>& collections,
+                      const Invocation& invocation, std::vector<QueryNote>& notes) {
+  std::vector<std::string> left_out;
+  for (const std::string& collection : collections) {
+    if (!filter.passes_collection(collection)) left_out.push_back(collection);
+  }
+  const std::string show = invocation.command_to_copy("filter show");
+  if (!left_out.empty()) {
+    notes.push_back({fmt::format("the filter leaves out {}: their records are missing",
+                                 fmt::join(left_out, ", ")),
+                     {show}});
+  }
+  if (const auto accounts = static_cast<std::int64_t>(filter.content().dids.size());
+      accounts > 0 && !collections.empty()) {
+    notes.push_back({fmt::format("the filter lets only {} through: records of others are missing",
+                                 counted(accounts, "account")),
+                     {show}});
+  }
+  std::vector<std::string> kept;
+  for (const tables::KeepTime& limit : filter.limits().retention) {
+    if (std::find(collections.begin(), collections.end(), limit.collection) == collections.end()) {
+      continue;
+    }
+    kept.push_back(fmt::format("{} for {}", limit.collection, duration_text(limit.keep)));
+  }
+  if (!kept.empty()) {
+    notes.push_back({fmt::format("records are kept for a limited time: {}", fmt::join(kept, ", ")),
+                     {invocation.command_to_copy("retention list")}});
+  }
+}
+
+}  // namespace
+
+std::vector<QueryNote> missing_records(postgres::Session& session, const NamedQuery& query,
+                                       const Invocation& invocation) {
+  std::vector<QueryNote> notes;
+  const auto collections = collections_read(session, query);
+  add_filter_notes(*tables::load_filter(session), collections, invocation, notes);
+  return notes;
+}
+
+std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation& invocation) {
+  constexpr std::chrono::minutes kLate{10};
+  std::vector<QueryNote> notes;
+  const auto dropped = session.run("SELECT count(*) FROM skua.dropped_indexes").int8(0, 0);
+  if (dropped > 0) {
+    notes.push_back({fmt::format("a bootstrap has not ended, and {} {} missing: records are "
+                                 "missing, queries are slow, and no projection is built until its "
+                                 "end",
+                                 counted(dropped, "index"), dropped == 1 ? "is" : "are"),
+                     {invocation.command_to_copy("backfill status")}});
+  }
+  // A relay sends records; labelers do not.
+  const postgres::Rows newest = session.run(
+      "SELECT to_char(max(event_time), 'YYYY-MM-DD HH24:MI:SS'), extract(epoch FROM "
+      "clock_timestamp() - max(event_time))::int8 FROM skua.cursors WHERE source NOT LIKE "
+      "'labeler:%' AND event_time > 'epoch' HAVING max(event_time) IS NOT NULL");
+  if (!newest.empty() && std::chrono::seconds(newest.int8(0, 1)) > kLate) {
+    notes.push_back(
+        {fmt::format("the sources are read up to {} UTC, {} ago: later records are "
+                     "missing. `skua run` reads them",
+                     newest.text(0, 0), duration_text(std::chrono::seconds(newest.int8(0, 1)))),
+         {invocation.command_to_copy("status")}});
+  }
+  return notes;
+}
+
+namespace {
+
+using postgres::Statement;
+
+const Statement kAccount{
+    "query_subject_account",
+    "SELECT a.did, coalesce(a.handle, a.did), a.active IS NOT FALSE, coalesce(a.status, ''), "
+    "coalesce(r.state, '') FROM bsky.actors AS a LEFT JOIN skua.repositories AS r ON r.did = a.did "
+    "WHERE a.id = bsky.actor_id($1::text)"};
+// A stub is a post that others refer to. Other records have no stubs.
+const Statement kRecord{
+    "query_subject_record",
+    "SELECT bsky.record_json($1::text) IS NOT NULL, p.actor_id IS NOT NULL OR EXISTS (SELECT FROM "
+    "bsky.backlinks($1::text, 1)), coalesce(p.is_deleted, false) FROM (SELECT) AS one LEFT JOIN "
+    "bsky.resolve_uri($1::text) AS k ON true LEFT JOIN bsky.posts AS p ON k.collection_id = 1 AND "
+    "(p.actor_id, p.rkey) = (k.actor_id, k.rkey)"};
+
+/// Looks up what the arguments name, and notes what is not stored of it.
+class Subjects {
+ public:
+  Subjects(postgres::Session& session, const Invocation& invocation)
+      : session_(session), invocation_(invocation) {}
+
+  void look_at_account(const std::string& name) {
+    const postgres::Rows rows = session_.execute(kAccount, postgres::Params().text(name));
+    if (rows.empty()) throw unknown_account(name);
+    const std::string shown(rows.text(0, 1));
+    if (!rows.boolean(0, 2)) {
+      const std::string_view status = rows.text(0, 3);
+      notes_.push_back({fmt::format("the account {} is {}: its records are not shown", shown,
+                                    status.empty() ? "inactive" : status),
+                        {}});
+    } else if (rows.text(0, 4) != "complete") {
+      notes_.push_back({fmt::format("the repository of {} is not complete in this database: its "
+                                    "older records may be missing",
+                                    shown),
+                        {backfill(shown)}});
+    }
+  }
+
+  void look_at_record(const std::string& uri) {
+    const std::string account =
+        uri.substr(kScheme.size(), uri.find('/', kScheme.size()) - kScheme.size());
+    if (session_.execute(kAccount, postgres::Params().text(account)).empty()) {
+      throw unknown_account(account);
+    }
+    const postgres::Rows rows = session_.execute(kRecord, postgres::Params().text(uri));
+    if (rows.boolean(0, 0)) return;
+    if (rows.boolean(0, 2)) {
+      notes_.push_back({fmt::format("the post {} was deleted", uri), {}});
+    } else if (rows.boolean(0, 1)) {
+      notes_.push_back(
+          {fmt::format("the record {} is not stored, only records that refer to it", uri),
+           {backfill(account)}});
+    } else {
+      throw std::runtime_error(
+          fmt::format("the record {} is not in the database, and no record refers to it. To "
+                      "download the repository of its account:\n  {}",
+                      uri, backfill(account)));
+    }
+  }
+
+  /// Records without a table may name an account that has no number.
+  void look_at_target(const std::string& target) {
+    if (target.find('/', kScheme.size()) != std::string::npos && target.starts_with(kScheme)) {
+      look_at_record(target);
+    } else if (!target.starts_with("did:")) {
+      look_at_account(target);
+    }
+  }
+
+  std::vector<QueryNote> take_notes() { return std::move(notes_); }
+
+ private:
+  static constexpr std::string_view kScheme = "at://";
+
+  std::string backfill(const std::string& account) const {
+    return invocation_.command_to_copy("backfill " + account);
+  }
+
+  std::runtime_error unknown_account(const std::string& name) const {
+    if (name.starts_with("did:")) {
+      return std::runtime_error(
+          fmt::format("the account {} is not in the database. To download its repository:\n  {}",
+                      name, backfill(name)));
+    }
+    return std::runtime_error(
+        fmt::format("no account in the database has the handle {}. To look its DID up, which may "
+                    "be stored without the handle, and to download its repository:\n  {}\n  {}",
+                    name, invocation_.command_to_copy("identity " + name), backfill(name)));
+  }
+
+  postgres::Session& session_;
+  const Invocation& invocation_;
+  std::vector<QueryNote> notes_;
+};
+
+}  // namespace
+
+std::vector<QueryNote> missing_subjects(postgres::Session& session, const NamedQuery& query,
+                                        const std::vector<std::string>& values,
+                                        const Invocation& invocation) {
+  Subjects subjects(session, invocation);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string& argument = query.arguments[i];
+    if (argument == "account" || argument == "labeler") subjects.look_at_account(values[i]);
+    if (argument == "post" || argument == "record") subjects.look_at_record(values[i]);
+    if (argument == "target") subjects.look_at_target(values[i]);
+  }
+  return subjects.take_notes();
+}
+
+}  // namespace skua::cli

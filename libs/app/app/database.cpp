@@ -1,0 +1,49 @@
+#include "app/database.hpp"
+
+#include <stdexcept>
+
+#include "postgres/connection_string.hpp"
+#include "postgres/migrations.hpp"
+#include "postgres/session.hpp"
+#include "tables/change_log.hpp"
+#include "writer/worker_pool.hpp"
+#include "writer/write_policy.hpp"
+
+namespace skua::app {
+namespace {
+
+/// What can be held at one time: locks of the accounts of full groups, of either source, and of the
+/// relations that 30 workers touch.
+constexpr std::size_t kLocks = 2 * writer::kMostWriters * writer::LivePolicy::kBatch + 30 * 32;
+constexpr std::size_t kConnections = 46;
+
+}  // namespace
+
+postgres::ServerNeeds server_needs(Durability durability) {
+  return {
+      .locks = kLocks, .connections = kConnections, .durable = durability == Durability::Needed};
+}
+
+void check_database(const std::string& url, Durability durability) {
+  postgres::Session session(url, postgres::process_name("skua check"));
+  if (const auto problem = postgres::pooling_problem(session, url))
+    throw std::runtime_error(*problem);
+  std::string problems;
+  for (const auto& [problem, text] :
+       postgres::server_problems(postgres::read_server_facts(session), server_needs(durability))) {
+    problems += (problems.empty() ? "" : "\n") + text;
+  }
+  if (!problems.empty()) throw std::runtime_error(problems);
+  const postgres::SchemaChanges changes = postgres::pending_changes(session, postgres::schema());
+  if (!changes.empty()) {
+    throw std::runtime_error("the database " + changes.text() + ": run `skua migrate` first");
+  }
+}
+
+void check_database_to_write(const std::string& url, Durability durability) {
+  check_database(url, durability);
+  postgres::Session session(url, postgres::process_name("skua check"));
+  tables::check_change_log_timeline(session);
+}
+
+}  // namespace skua::app

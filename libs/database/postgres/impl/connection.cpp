@@ -1,0 +1,291 @@
+#include "postgres/impl/connection.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <libpq-fe.h>
+
+#include "base/log.hpp"
+#include "postgres/sql_error.hpp"
+
+namespace skua::postgres {
+
+namespace {
+
+/// Logs a warning of the server, or a message of libpqxx.
+void log_notice(std::string_view message) noexcept {
+  try {
+    const std::string text = one_line(message);
+    // A server that stops tells each session; the outage monitor logs it once.
+    if (text.find("terminating connection") != std::string::npos) {
+      logger("store")->debug("{}", text);
+    } else {
+      logger("store")->warn("{}", text);
+    }
+  } catch (...) {
+    // A failure of the log must not break the connection.
+  }
+}
+
+/// The binary form of these types is their text.
+bool is_text(TypeOid type) {
+  return type == oid::kText || type == oid::kVarchar || type == oid::kName || type == oid::kJson;
+}
+
+/// The server reads a value as the type that it determined from the statement: a value of another
+/// type would be another value, or an error that names no statement.
+void check_types(PGconn* handle, const std::string& name,
+                 const std::vector<Params::Value>& values) {
+  const std::unique_ptr<PGresult, decltype(&PQclear)> described(
+      PQdescribePrepared(handle, name.c_str()), &PQclear);
+  if (described == nullptr || PQresultStatus(described.get()) != PGRES_COMMAND_OK) {
+    throw pqxx::broken_connection(PQerrorMessage(handle));
+  }
+  const auto count = static_cast<std::size_t>(PQnparams(described.get()));
+  if (count != values.size()) {
+    throw DefectError(fmt::format("statement {} has {} parameters, the program passes {}", name,
+                                  count, values.size()),
+                      "");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const TypeOid passed = values[i].type;
+    const TypeOid declared = PQparamtype(described.get(), static_cast<int>(i));
+    if (passed == oid::kUnknown || passed == declared) continue;
+    if (passed == oid::kText && is_text(declared)) continue;
+    throw DefectError(fmt::format("statement {}: ${} is {}, the program passes {}", name, i + 1,
+                                  type_name(declared), type_name(passed)),
+                      "");
+  }
+}
+
+/// The statements whose parameters the process has checked: each connection prepares all of its
+/// statements, but their types are the same everywhere.
+class CheckedStatements {
+ public:
+  bool contains(const std::string& name) const {
+    const std::scoped_lock lock(mutex_);
+    return names_.contains(name);
+  }
+  void add(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    names_.insert(name);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_set<std::string> names_;
+};
+
+CheckedStatements& checked_statements() {
+  static CheckedStatements statements;
+  return statements;
+}
+
+#if PQXX_VERSION_MAJOR >= 7
+
+/// libpq opens the connection, because libpqxx 7 does not show the handle of one that it opened.
+PGconn* open_handle(const std::string& url) {
+  PGconn* const handle = PQconnectdb(url.c_str());
+  if (handle == nullptr) throw std::bad_alloc();
+  if (PQstatus(handle) != CONNECTION_OK) {
+    const std::string message = PQerrorMessage(handle);
+    PQfinish(handle);
+    throw pqxx::broken_connection(message);
+  }
+  return handle;
+}
+
+#else
+
+/// Records the handle of the connection that this thread made last: libpqxx 6 hides it.
+class NotedConnect : public pqxx::connect_direct {
+ public:
+  using pqxx::connect_direct::connect_direct;
+  handle do_startconnect(handle given) override {
+    newest = pqxx::connect_direct::do_startconnect(given);
+    return newest;
+  }
+  static inline thread_local handle newest = nullptr;
+};
+using Library6 = pqxx::basic_connection_base<NotedConnect>;
+
+class Notices : public pqxx::errorhandler {
+ public:
+  explicit Notices(pqxx::connection_base& connection) : errorhandler(connection) {}
+
+  bool operator()(const char message[]) noexcept override {
+    log_notice(message);
+    return false;
+  }
+};
+
+#endif
+
+struct ResultDeleter {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using LibpqResult = std::unique_ptr<PGresult, ResultDeleter>;
+
+/// Throws if a result of libpq is an error.
+void check(PGconn* handle, const PGresult* result, ExecStatusType expected) {
+  if (result != nullptr && PQresultStatus(result) == expected) return;
+  const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* message = result == nullptr ? PQerrorMessage(handle) : PQresultErrorMessage(result);
+  throw_sql_error(one_line(message), state == nullptr ? "" : state);
+}
+
+}  // namespace
+
+#if PQXX_VERSION_MAJOR >= 7
+
+class Connection::Library {
+ public:
+  explicit Library(const std::string& url)
+      : handle(open_handle(url)),
+        connection(pqxx::connection::seize_raw_connection(handle)),
+        direct(connection) {
+    connection.set_notice_handler([](pqxx::zview message) { log_notice(message); });
+  }
+
+  void prepare(const std::string& name, const std::string& sql) { connection.prepare(name, sql); }
+
+  pqxx::result execute(const std::string& name, const std::vector<Params::Value>& values) {
+    pqxx::params parameters;
+    parameters.reserve(values.size());
+    for (const Params::Value& value : values) {
+      if (value.is_null) {
+        parameters.append();
+      } else {
+        parameters.append(pqxx::binary_cast(value.binary));
+      }
+    }
+    return direct.exec(pqxx::prepped{name}, parameters);
+  }
+
+  PGconn* handle;
+  pqxx::connection connection;
+  // We manage transactions, not libpqxx: one object serves all statements.
+  pqxx::nontransaction direct;
+};
+
+#else
+
+class Connection::Library {
+ public:
+  explicit Library(const std::string& url)
+      : connection(url), handle(NotedConnect::newest), notices(connection), direct(connection) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    connection.inhibit_reactivation(true);
+#pragma GCC diagnostic pop
+  }
+
+  void prepare(const std::string& name, const std::string& sql) {
+    connection.prepare(name, sql);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    connection.prepare_now(name);
+#pragma GCC diagnostic pop
+  }
+
+  pqxx::result execute(const std::string& name, const std::vector<Params::Value>& values) {
+    // The newer form, exec_prepared, cannot pass a number of binary values and nulls that is known
+    // only at run time.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    pqxx::prepare::invocation invocation = direct.prepared(name);
+#pragma GCC diagnostic pop
+    for (const Params::Value& value : values) {
+      if (value.is_null) {
+        invocation();
+      } else {
+        invocation(pqxx::binarystring(value.binary.data(), value.binary.size()));
+      }
+    }
+    return invocation.exec();
+  }
+
+  Library6 connection;
+  PGconn* handle;
+  Notices notices;
+  // We manage transactions, not libpqxx: one object serves all statements.
+  pqxx::nontransaction direct;
+};
+
+#endif
+
+Connection::Connection(const std::string& url)
+    : library_(std::make_unique<Library>(url)), handle_(library_->handle) {}
+
+Connection::~Connection() = default;
+
+bool Connection::is_open() const {
+  return library_->connection.is_open();
+}
+
+int Connection::backend_pid() const {
+  return library_->connection.backendpid();
+}
+
+pqxx::result Connection::run(const std::string& sql) {
+  return library_->direct.exec(sql);
+}
+
+void Connection::prepare(const std::string& name, const std::string& sql) {
+  library_->prepare(name, sql);
+}
+
+pqxx::result Connection::execute(const std::string& name, const std::string& sql,
+                                 const std::vector<Params::Value>& values) {
+  if (!prepared_.contains(name)) {
+    // This fails in a failed transaction.
+    prepare(name, sql);
+    if (!checked_statements().contains(name)) {
+      check_types(handle_, name, values);
+      checked_statements().add(name);
+    }
+    prepared_.insert(name);
+  }
+  return library_->execute(name, values);
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || c == '\n' || c == '\t';
+    if (!is_space) {
+      line += c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) {
+  check(handle, LibpqResult(PQexec(handle, sql.c_str())).get(), PGRES_COPY_IN);
+  // Signature, no flags, no extension; after the rows, -1 instead of a number of fields.
+  constexpr std::string_view kHead("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
+  constexpr std::string_view kEnd("\377\377", 2);
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  const auto send = [handle](std::string_view bytes) {
+    return PQputCopyData(handle, bytes.data(), static_cast<int>(bytes.size())) == 1;
+  };
+  bool sent = send(kHead);
+  for (std::size_t at = 0; sent && at < rows.size(); at += kPiece) {
+    sent = send(std::string_view(rows).substr(at, kPiece));
+  }
+  sent = sent && send(kEnd) && PQputCopyEnd(handle, nullptr) == 1;
+  // If the server reported an error, it explains more than the failed write.
+  const LibpqResult outcome(PQgetResult(handle));
+  while (LibpqResult(PQgetResult(handle)) != nullptr) {
+  }
+  check(handle, outcome.get(), PGRES_COMMAND_OK);
+  if (!sent) throw_sql_error(one_line(PQerrorMessage(handle)), "");
+}
+
+}  // namespace skua::postgres

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include <pqxx/pqxx>
+
+#include "postgres/parameters.hpp"
+
+struct pg_conn;
+
+namespace skua::postgres {
+
+/// A connection of libpqxx, with its handle of libpq: libpqxx has no binary COPY. Hides the
+/// differences between libpqxx 6 (Debian 12) and 7 (Debian 13). Never reconnects by itself: a new
+/// connection would silently lack the transaction and the locks of the former one. One thread.
+/// Throws the exceptions of libpqxx.
+class Connection {
+ public:
+  explicit Connection(const std::string& url);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  bool is_open() const;
+  int backend_pid() const;
+  pg_conn* handle() const { return handle_; }
+
+  pqxx::result run(const std::string& sql);
+  void prepare(const std::string& name, const std::string& sql);
+  /// Prepares the statement on its first use.
+  pqxx::result execute(const std::string& name, const std::string& sql,
+                       const std::vector<Params::Value>& values);
+
+ private:
+  class Library;
+
+  std::unique_ptr<Library> library_;
+  pg_conn* handle_;
+  std::unordered_set<std::string> prepared_;
+};
+
+/// A message of the server as one line: the server breaks and indents its messages.
+std::string one_line(std::string_view text);
+
+/// Runs a `COPY ... FROM STDIN (FORMAT binary)` with these rows, without header and trailer, and
+/// waits until the server has processed all of them. Throws SqlError.
+void copy_rows(pg_conn* handle, const std::string& sql, const std::string& rows);
+
+}  // namespace skua::postgres

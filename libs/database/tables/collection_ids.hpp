@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "base/seeded_hash.hpp"
+#include "postgres/session.hpp"
+
+namespace skua::tables {
+
+/// The numbers of the collections (`bsky.collections`), assigned on first use and cached. One
+/// object for all threads of the process. Caches only committed numbers, at most `capacity` of
+/// them, because anybody can invent collections.
+class CollectionIds {
+ public:
+  explicit CollectionIds(std::size_t capacity = 20'000) : capacity_(capacity) {}
+
+  /// The number of each of `nsids`, which may contain duplicates. Call it outside any transaction:
+  /// new numbers are committed at once. Throws SqlError; the call may then be repeated.
+  std::vector<std::int32_t> ids_of(postgres::Session& session,
+                                   std::span<const std::string_view> nsids);
+
+ private:
+  using Ids = std::unordered_map<std::string, std::int32_t, SeededHash, std::equal_to<>>;
+
+  void remember(const Ids& ids);
+
+  const std::size_t capacity_;
+  Guarded<Ids> known_;
+};
+
+}  // namespace skua::tables

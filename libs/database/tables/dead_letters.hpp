@@ -1,0 +1,221 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "atproto/sha256.hpp"
+#include "base/account_number.hpp"
+#include "base/bytes.hpp"
+#include "base/metric.hpp"
+#include "base/time.hpp"
+#include "postgres/session.hpp"
+
+namespace skua::tables {
+
+/// Dead letters that nobody has handled, with the same reason.
+struct LetterReason {
+  std::int64_t count = 0;
+  std::string reason;
+  /// Of the last rejection.
+  Timestamp last_at{};
+};
+
+struct LetterReasons {
+  /// All such letters, also those of other reasons.
+  std::int64_t all = 0;
+  /// The most frequent first.
+  std::vector<LetterReason> reasons;
+};
+
+/// At most `limit` reasons (`skua.dead_letter_errors`). Scans the table. Throws SqlError.
+LetterReasons read_letter_reasons(postgres::Session& session, std::size_t limit);
+
+// Writes the indexer's letters to `skua.dead_letter`. consumer_letters.hpp writes those of
+// consumers of the change log; dead_letters.hpp lists and finishes both.
+
+/// Input that could not become rows (`skua.dead_letter`).
+struct DeadLetter {
+  /// The component that rejected it.
+  std::string consumer;
+  /// Identifies the letter for its consumer. For the indexer: source, position and item.
+  std::string key;
+  /// The account that the input concerns; empty: unknown.
+  std::string did;
+  Bytes payload;
+  std::string error;
+  /// Empty if PostgreSQL did not reject it.
+  std::string sqlstate;
+  /// The source of the input, as in `skua.cursors`; empty: unknown.
+  std::string source = {};
+  /// The path of the record; empty: the letter is not of one record.
+  std::string path = {};
+  /// create, update, delete, frame or label, as in `skua.dead_letter.operation`; empty: unknown.
+  std::string operation = {};
+  /// The revision of the commit, which fits an int8; 0: unknown.
+  std::int64_t rev = 0;
+  /// The hash of the record, if the payload is the record; otherwise nothing.
+  std::optional<atproto::Digest> cid = std::nullopt;
+};
+
+/// The limits of the table, so that invalid input does not fill the disk.
+struct DeadLetterLimits {
+  /// The size of one payload. The rest is cut off, and the error mentions this.
+  std::size_t payload_bytes = std::size_t{1} << 20;
+  /// Letters of one account; letters without an account count as one account.
+  std::int64_t per_account = 1'000;
+  /// The payloads of one account. A 64th of it when three quarters of the table are used.
+  std::int64_t account_bytes = std::int64_t{4} << 20;
+  /// The size of the table with its indexes and payloads.
+  std::int64_t table_bytes = std::int64_t{1} << 30;
+};
+
+/// Writes letters. If a letter exists with another outcome, its attempts increase and it is dead
+/// again; with the same outcome, as after a replay, it does not change, so a finished letter stays
+/// finished. Texts may contain anything: control characters and invalid UTF-8 are escaped. In the
+/// caller's transaction, if there is one. New letters beyond the limits are counted and logged
+/// instead. Returns the number of changed rows.
+std::size_t write_dead_letters(postgres::Session& session, const std::vector<DeadLetter>& letters,
+                               Timestamp now, const DeadLetterLimits& limits = {});
+
+/// Counters of this process. Any thread.
+struct DeadLetterCounters {
+  Counter left_out{"dead_letters_left_out", "skua_dead_letters_left_out_total", "dead letters",
+                   "Dead letters that are not stored because skua.dead_letter is full"};
+};
+const DeadLetterCounters& dead_letter_counters();
+/// Counts and logs letters beyond the limits. Any thread.
+void count_letters_left_out(std::size_t count, const std::string& example);
+
+// What happens to dead letters after they are written: they are listed, replayed, resolved,
+// discarded and deleted (`skua dead-letters`). All functions run in the caller's transaction, if
+// there is one, and throw SqlError. Times come from the server's clock.
+//
+// A replay holds a lease: a random token of its process (`postgres::process_name`), and a deadline.
+// Another process may lease the letter after the deadline, so a replay must be idempotent. A former
+// owner cannot end the lease of another one.
+
+/// As in `skua.dead_letter.status`.
+enum class LetterStatus : std::uint8_t { Dead, Requested, Replaying, Resolved, Discarded };
+
+std::string_view to_string(LetterStatus status);
+/// Nothing: no such status.
+std::optional<LetterStatus> letter_status(std::string_view text);
+
+/// A row of `skua.dead_letter` without its payload. Texts are escaped (base/text.hpp).
+struct LetterRow {
+  std::int64_t id = 0;
+  LetterStatus status = LetterStatus::Dead;
+  Timestamp created_at;
+  Timestamp last_at;
+  std::int32_t attempts = 0;
+  std::string consumer;
+  std::string key;
+  /// Empty: unknown.
+  std::string did;
+  std::string error;
+  std::optional<std::string> sqlstate;
+  std::optional<std::string> operation;
+  /// The size of the input, before it was cut; nothing: the letter has no payload.
+  std::optional<std::int32_t> payload_bytes;
+
+  // Of the indexer's letters.
+  std::optional<std::string> source;
+  std::optional<std::string> path;
+  std::optional<std::int64_t> rev;
+  std::optional<atproto::Digest> cid;
+
+  /// Of a consumer's letters.
+  struct Change {
+    std::int32_t timeline = 0;
+    std::int32_t lane = 0;
+    std::int64_t position = 0;
+    AccountNumber actor_id = 0;
+    std::int32_t collection_id = 0;
+    std::int64_t rkey = 0;
+  };
+  /// Nothing: the letter is the indexer's.
+  std::optional<Change> change;
+
+  std::optional<std::string> lease_owner;
+  std::optional<Timestamp> lease_until;
+  std::optional<Timestamp> finished_at;
+  std::optional<std::string> note;
+};
+
+/// The letters that a command applies to: those that match every field.
+struct LetterFilter {
+  /// Empty: all letters.
+  std::vector<std::int64_t> ids = {};
+  std::optional<std::string> consumer = std::nullopt;
+  std::optional<std::string> did = std::nullopt;
+  /// Empty: every status.
+  std::vector<LetterStatus> statuses = {};
+  /// Part of the error, in any case of letters.
+  std::optional<std::string> error = std::nullopt;
+  /// Finished, or if it is not finished, last rejected at least so long ago.
+  std::chrono::seconds older_than{0};
+};
+
+/// The matching letters, the most recently rejected first, at most `limit`. Scans the table.
+std::vector<LetterRow> list_letters(postgres::Session& session, const LetterFilter& filter,
+                                    std::size_t limit);
+
+/// The numbers of all matching letters, the oldest first.
+std::vector<std::int64_t> letter_ids(postgres::Session& session, const LetterFilter& filter);
+
+/// The payload of a letter; empty: it has none, or there is no such letter.
+Bytes read_letter_payload(postgres::Session& session, std::int64_t id);
+
+/// The owner of a lease.
+struct ReplayLease {
+  /// Random and unique to a process (postgres::process_name).
+  std::string owner;
+  std::chrono::seconds duration = std::chrono::minutes(5);
+};
+
+/// Leases a letter of the indexer that is dead, or whose lease has expired. Nothing: it is
+/// finished, another process has leased it, it is a consumer's, or there is no such letter.
+std::optional<LetterRow> lease_letter(postgres::Session& session, std::int64_t id,
+                                      const ReplayLease& lease);
+
+/// Ends a lease: the letter is resolved. False, as in the following functions: the owner does not
+/// lease the letter any more, and nothing changed.
+bool resolve_replay(postgres::Session& session, std::int64_t id, const std::string& owner,
+                    std::string_view note);
+/// Ends a lease: the letter is dead again, with one more attempt and this error.
+bool fail_replay(postgres::Session& session, std::int64_t id, const std::string& owner,
+                 std::string_view error, std::string_view sqlstate);
+/// Ends a lease: the letter is dead as before it.
+bool release_replay(postgres::Session& session, std::int64_t id, const std::string& owner);
+
+/// Hands a consumer's letter that is dead, or whose lease has expired, to its consumer
+/// (consumer_letters.hpp). False: it is in another status, or it is the indexer's.
+bool request_replay(postgres::Session& session, std::int64_t id);
+
+/// Resolves or discards the matching letters that are not finished, except those of a lease that
+/// has not expired. Returns their numbers.
+std::vector<std::int64_t> resolve_letters(postgres::Session& session, const LetterFilter& filter,
+                                          std::string_view note);
+std::vector<std::int64_t> discard_letters(postgres::Session& session, const LetterFilter& filter,
+                                          std::string_view note);
+
+/// Why `resolve_letters` or `discard_letters` left a letter out, for people.
+std::string unfinished_reason(postgres::Session& session, std::int64_t id);
+
+/// Deletes the matching letters, except those of a lease that has not expired. Returns how many.
+std::size_t purge_letters(postgres::Session& session, const LetterFilter& filter);
+
+/// How long a finished letter stays.
+inline constexpr std::chrono::days kFinishedLettersStay{30};
+
+/// Deletes letters that were finished so long ago. With an index; for regular calls. Returns how
+/// many.
+std::size_t purge_finished_letters(postgres::Session& session,
+                                   std::chrono::seconds stay = kFinishedLettersStay);
+
+}  // namespace skua::tables

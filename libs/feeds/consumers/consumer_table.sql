@@ -1,0 +1,105 @@
+-- name: consumers_insert
+INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides)
+SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', $4::text, $5::text,
+  $6::text::jsonb
+ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
+
+-- name: consumers_retire
+UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND role <> 'retired';
+
+-- name: consumers_pause
+UPDATE skua.consumers SET paused = $2::boolean WHERE name = $1::text AND role <> 'retired';
+
+-- name: consumers_retire_failed_build
+-- A build that failed keeps its tables and lanes: another one takes its place.
+UPDATE skua.consumers AS c
+SET role = 'retired'
+WHERE c.name = $1::text
+  AND c.role = 'next'
+  AND (
+    c.state IN ('stopped', 'lagged out')
+    OR EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.is_blocked));
+
+-- name: consumers_rebuild
+INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides)
+SELECT name, kind, $2::int4, lanes, 'next', 'filling', policy, profile, overrides
+FROM skua.consumers
+WHERE name = $1::text
+ORDER BY id DESC
+LIMIT 1
+ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
+
+-- name: consumers_is_live
+SELECT EXISTS (SELECT 1 FROM skua.consumers WHERE name = $1::text AND role = 'live');
+
+-- name: consumers_skip
+UPDATE skua.consumer_lanes AS l
+SET pos = l.pos + 1
+FROM skua.consumers AS c
+WHERE c.id = l.consumer_id AND c.name = $1::text AND (c.state = 'stopped' OR l.is_blocked) AND l.attempts > 0
+RETURNING l.lane, l.pos - 1, coalesce(l.error, '');
+
+-- name: consumers_set_state
+UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = $1::int4;
+
+-- name: consumers_continue
+WITH halted AS (
+  SELECT c.id FROM skua.consumers AS c
+  WHERE c.name = $1 AND c.role <> 'retired'
+    AND (c.state = 'stopped'
+      OR EXISTS (SELECT 1 FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked))
+),
+continued AS (
+  UPDATE skua.consumers AS c SET state = 'running', error = NULL
+  FROM halted AS h WHERE c.id = h.id AND c.state = 'stopped'
+)
+UPDATE skua.consumer_lanes AS l
+SET batch = NULL, is_blocked = false, epoch = l.epoch + 1, {{lane_not_leased}}, {{lane_succeeded}}
+FROM halted AS h
+WHERE h.id = l.consumer_id
+RETURNING 1;
+
+-- name: consumers_list
+-- A row for each lane, or one without a lane. $1 and $2: the beginnings of the names of the sessions that serve
+-- projections and webhooks.
+SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.profile, c.overrides::text,
+  c.filter::text, coalesce(c.url, ''), coalesce(c.error, ''),
+  CASE WHEN c.kind = 'projection' THEN e.has_projections ELSE e.has_webhooks END, e.has_bootstrap,
+  (extract(epoch FROM clock_timestamp() - c.created_at) * 1000)::int8,
+  e.log_end - least(l.pos, l.waiting_pos),
+  CASE WHEN least(l.pos, l.waiting_pos) < e.log_end THEN
+    (extract(epoch FROM clock_timestamp() - (
+      SELECT b.at FROM skua.change_log AS b WHERE b.pos <= least(l.pos, l.waiting_pos) ORDER BY b.pos DESC LIMIT 1
+    )) * 1000)::int8
+  END,
+  l.lane, l.pos, least(l.pos, l.waiting_pos), l.attempts, coalesce(l.error, ''), l.is_blocked,
+  (
+    SELECT count(*) FROM skua.waiting_changes AS w
+    WHERE w.consumer_id = l.consumer_id AND w.lane = l.lane AND w.until IS NULL
+  ),
+  CASE WHEN l.retry_at > clock_timestamp() THEN (extract(epoch FROM l.retry_at - clock_timestamp()) * 1000)::int8 END,
+  l.failing_since, (extract(epoch FROM clock_timestamp() - l.failing_since) * 1000)::int8, l.failures,
+  coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), false),
+  coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false)
+FROM (
+  SELECT skua.change_log_end() AS log_end, EXISTS (SELECT 1 FROM skua.dropped_indexes) AS has_bootstrap,
+    EXISTS (
+      SELECT FROM pg_stat_activity AS s
+      WHERE s.datname = current_database() AND starts_with(s.application_name, $1::text || ' ')
+    ) AS has_projections, EXISTS (
+      SELECT FROM pg_stat_activity AS s
+      WHERE s.datname = current_database() AND starts_with(s.application_name, $2::text || ' ')
+    ) AS has_webhooks
+) AS e
+CROSS JOIN skua.consumers AS c
+LEFT JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
+WHERE c.role <> 'retired'
+ORDER BY c.name, c.role, c.id, l.lane;
+
+-- name: consumers_lock
+-- A build holds the row of its consumer, so that no second one begins. Commands take this lock
+-- first, and wait for a moment.
+LOCK TABLE skua.consumers IN SHARE UPDATE EXCLUSIVE MODE;
+
+-- name: consumers_exists
+SELECT EXISTS (SELECT 1 FROM skua.consumers WHERE name = $1::text AND role <> 'retired');

@@ -1,0 +1,257 @@
+#include "consumers/fold_step.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "consumers/consumer_judgement.hpp"
+#include "consumers/consumer_replays.hpp"
+#include "consumers/consumer_table.hpp"
+#include "consumers/fold_step.sql.hpp"
+#include "consumers/projections/projection.hpp"
+#include "consumers/projections/projection_tables.hpp"
+#include "consumers/tuning.hpp"
+#include "postgres/sql_error.hpp"
+
+namespace skua::consumers {
+
+namespace {
+
+/// How far the work in the queues of the projection is.
+void note_waiting(postgres::Session& session, const Projection& projection, const Batch& batch) {
+  if (projection.waiting_pos.empty()) return;
+  session.execute({fmt::format("fold_{}_waiting", batch.consumer_id),
+                   fmt::format("UPDATE skua.consumer_lanes SET (waiting_pos, is_paced) = ({}) "
+                               "WHERE consumer_id = $1::int4 AND lane = $2::int4",
+                               sql_for(projection, batch.consumer_id, projection.waiting_pos))},
+                  batch.consumer_id, batch.lane);
+}
+
+/// No change is the cause: the lane tries the batch again later. No attempt counts.
+void wait_for_cause(postgres::Session& session, const Batch& batch, FailureCause cause,
+                    const postgres::SqlError& error) {
+  execute_tuned(session, sql::consumers_wait, batch.consumer_id, batch.lane, batch.first,
+                error.what(), to_string(cause));
+  logger("feed")->error("{}: changes cannot be applied, Skua tries again: {}", batch.name,
+                        with_code(error.what(), problem("consumer-stuck")));
+}
+
+/// An answer of consumers_fail.
+struct CountedFailure {
+  /// It was the last attempt: the policy applies.
+  bool is_last;
+  std::string policy;
+};
+
+/// In a transaction of its own, after the one of the batch was rolled back. Meanwhile another
+/// session may have applied the batch: then nothing happens.
+void record_failure(postgres::Session& session, const Batch& batch, FailedWork failed,
+                    const postgres::SqlError& error) {
+  postgres::Transaction transaction(session);
+  // The work of a queue concerns no change that could be left out.
+  if (failed != FailedWork::Change || batch.first == batch.end) {
+    wait_for_cause(session, batch,
+                   failed == FailedWork::Lock ? FailureCause::Lock : FailureCause::Tables, error);
+    transaction.commit();
+    return;
+  }
+  if (batch.end - batch.first > 1) {
+    const auto half = static_cast<std::int32_t>((batch.end - batch.first) / 2);
+    session.execute(sql::consumers_halve, batch.consumer_id, batch.lane, batch.first, half,
+                    error.what());
+    transaction.commit();
+    return;
+  }
+  const auto counted = postgres::rows_of<CountedFailure>(execute_tuned(
+      session, sql::consumers_fail, batch.consumer_id, batch.lane, batch.first, error.what()));
+  if (!counted.empty() && counted[0].is_last) {
+    const std::string& policy = counted[0].policy;
+    if (policy == "skip") {
+      write_skipped_change(session, batch.name, batch.lane, batch.first, error.what(),
+                           error.sqlstate());
+      advance_lane(session, batch.consumer_id, batch.lane, batch.first + 1);
+    } else if (policy == "block_lane") {
+      session.execute(sql::consumers_block_lane, batch.consumer_id, batch.lane);
+    } else {
+      set_consumer_state(
+          session, batch.consumer_id, "stopped",
+          fmt::format("the change at position {} failed: {}", batch.first, error.what()));
+    }
+    logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
+                          batch.name, batch.first, policy,
+                          with_code(error.what(), problem_of_failure(policy)));
+  }
+  transaction.commit();
+}
+
+/// A row of consumers_choose.
+struct DueLane {
+  std::int32_t consumer_id;
+  std::string name;
+  std::int32_t lane;
+  std::int32_t lanes;
+  std::int64_t first;
+  std::int64_t end;
+  bool has_waiting;
+  /// The log has the change at `first`.
+  bool has_first;
+  bool has_bootstrap;
+};
+
+/// A lane that the transaction has locked.
+struct Chosen {
+  Batch batch;
+  const Projection* projection = nullptr;
+  /// Work waits in its queues.
+  bool has_waiting = false;
+};
+
+/// Nothing: no lane has work that is due.
+std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& options) {
+  const auto due = postgres::rows_of<DueLane>(
+      execute_tuned(session, sql::consumers_choose, options.only, options.ignores_pause));
+  if (due.empty()) return std::nullopt;
+  const DueLane& lane = due[0];
+  Chosen chosen{.batch = {.consumer_id = lane.consumer_id,
+                          .name = lane.name,
+                          .lane = lane.lane,
+                          .lanes = lane.lanes,
+                          .first = lane.first,
+                          .end = lane.end},
+                .projection = find_projection(lane.name),
+                .has_waiting = lane.has_waiting};
+  const Batch& batch = chosen.batch;
+  if (chosen.projection == nullptr) {
+    set_consumer_state(session, batch.consumer_id, "stopped",
+                       "this version of skua does not have it");
+  } else if (!lane.has_first) {
+    set_consumer_state(session, batch.consumer_id, "lagged out",
+                       fmt::format("the log does not have position {} any more", batch.first));
+    chosen.projection = nullptr;
+  } else if (lane.has_bootstrap) {
+    set_consumer_state(session, batch.consumer_id, "stopped",
+                       "records of a bootstrap are not in the log: it is rebuilt");
+    request_rebuild(session, *chosen.projection);
+    chosen.projection = nullptr;
+  }
+  return chosen;
+}
+
+/// Applies the changes of the batch in the transaction that has locked the lane, and commits it.
+void fold_changes(postgres::Session& session, postgres::Transaction& transaction,
+                  const Chosen& chosen, ConsumerMetrics& metrics) {
+  const Batch& batch = chosen.batch;
+  fold_batch(session, *chosen.projection, batch);
+  crash_point("before_fold_commit");
+  transaction.commit();
+  metrics.batches += 1;
+  metrics.changes += static_cast<std::uint64_t>(batch.end - batch.first);
+  crash_point("after_fold_commit");
+}
+
+/// Does work that waits in the queues, in a transaction of its own: if it fails, no change of the
+/// batch is the cause. Then applies the changes.
+void drain_and_fold(postgres::Session& session, postgres::Transaction& transaction, Chosen& chosen,
+                    ConsumerMetrics& metrics) {
+  Batch& batch = chosen.batch;
+  const std::int64_t end = std::exchange(batch.end, batch.first);
+  drain_queues(session, *chosen.projection, batch);
+  // The changes decide whether the lane has failed. Without any it has not.
+  if (end == batch.first) advance_lane(session, batch.consumer_id, batch.lane, end);
+  transaction.commit();
+  batch.end = end;
+  if (batch.first == end) return;
+  postgres::Transaction changes(session);
+  const bool is_next =
+      !session.execute(sql::consumers_lock_next, batch.consumer_id, batch.lane, batch.first)
+           .empty();
+  if (is_next) fold_changes(session, changes, chosen, metrics);
+}
+
+}  // namespace
+
+FailedWork failed_work(const postgres::SqlError& error) {
+  const std::string_view state = error.sqlstate();
+  const auto begins_with = [state](std::initializer_list<std::string_view> beginnings) {
+    return std::ranges::any_of(beginnings,
+                               [&](auto beginning) { return state.starts_with(beginning); });
+  };
+  if (state.empty() || state == postgres::kReadOnly || begins_with({"08", "53", "57P"})) {
+    return FailedWork::Server;
+  }
+  if (state == postgres::kLockNotAvailable || begins_with({"40"})) return FailedWork::Lock;
+  if (state == postgres::kSequenceExhausted) return FailedWork::Tables;
+  if (state == postgres::kQueryCanceled || begins_with({"22", "23", "54", "P0"})) {
+    return FailedWork::Change;
+  }
+  return FailedWork::Tables;
+}
+
+void apply_changes(postgres::Session& session, const Projection& projection, const Batch& batch) {
+  std::size_t number = 0;
+  for (const std::string& sql : projection.fold) {
+    postgres::Params params;
+    params.int8(batch.first).int8(batch.end);
+    if (projection.has_lanes) params.int4(batch.lane).int4(batch.lanes);
+    session.execute({fmt::format("fold_{}_{}", batch.consumer_id, ++number),
+                     sql_for(projection, batch.consumer_id, sql)},
+                    params);
+  }
+}
+
+void fold_batch(postgres::Session& session, const Projection& projection, const Batch& batch) {
+  apply_changes(session, projection, batch);
+  advance_lane(session, batch.consumer_id, batch.lane, batch.end);
+  note_waiting(session, projection, batch);
+}
+
+void drain_queues(postgres::Session& session, const Projection& projection, const Batch& batch) {
+  std::size_t number = 0;
+  for (const std::string& sql : projection.drain) {
+    session.execute({fmt::format("drain_{}_{}", batch.consumer_id, ++number),
+                     sql_for(projection, batch.consumer_id, sql)});
+  }
+  note_waiting(session, projection, batch);
+}
+
+void advance_lane(postgres::Session& session, std::int32_t consumer_id, std::int32_t lane,
+                  std::int64_t position) {
+  session.execute(sql::consumers_advance, consumer_id, lane, position);
+}
+
+void prepare_fold_session(postgres::Session& session) {
+  session.run("SET enable_hashjoin = on; SET synchronous_commit = off");
+}
+
+StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
+                     const FoldOptions& options) {
+  std::optional<Chosen> chosen;
+  try {
+    postgres::Transaction transaction(session);
+    chosen = choose(session, options);
+    if (!chosen) return StepResult::Idle;
+    if (chosen->projection == nullptr) {
+      transaction.commit();
+    } else if (chosen->has_waiting) {
+      drain_and_fold(session, transaction, *chosen, metrics);
+    } else {
+      fold_changes(session, transaction, *chosen, metrics);
+    }
+    return StepResult::Worked;
+  } catch (const postgres::SqlError& error) {
+    const FailedWork failed = failed_work(error);
+    if (failed == FailedWork::Server || !chosen) throw;
+    metrics.failures += 1;
+    record_failure(session, chosen->batch, failed, error);
+    return StepResult::Worked;
+  }
+}
+
+}  // namespace skua::consumers

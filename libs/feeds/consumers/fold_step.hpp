@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/metric.hpp"
+#include "consumers/projections/projection.hpp"
+#include "postgres/session.hpp"
+#include "postgres/sql_error.hpp"
+
+namespace skua::consumers {
+
+/// The subject of an SQL error of the work for one consumer. It determines how the work continues.
+enum class FailedWork : std::uint8_t {
+  /// The server or the connection (classes 08, 53 and 57P, a read-only server): nothing is stored,
+  /// and the work of all consumers is repeated.
+  Server,
+  /// Perhaps one of the changes (classes 22, 23, 54 and P0, and 57014, a batch that takes too
+  /// long): the batch is halved until the change is alone.
+  Change,
+  /// Another session (class 40, 55P03): the consumer waits, and tries again.
+  Lock,
+  /// The tables of the consumer, its statements or a right (all others): it fails with any changes.
+  /// The consumer waits, and tries again.
+  Tables,
+};
+
+/// Pure.
+FailedWork failed_work(const postgres::SqlError& error);
+
+/// Changes that a lane of a projection applies in one transaction.
+struct Batch {
+  std::int32_t consumer_id = 0;
+  std::string name;
+  std::int32_t lane = 0;
+  std::int32_t lanes = 0;
+  std::int64_t first = 0;
+  /// The position after the last change.
+  std::int64_t end = 0;
+};
+
+/// Applies the changes to the tables. Throws postgres::SqlError, as all here.
+void apply_changes(postgres::Session& session, const Projection& projection, const Batch& batch);
+
+/// Applies the changes to the tables and moves the position of the lane to `batch.end`. The
+/// transaction of the caller has locked the lane.
+void fold_batch(postgres::Session& session, const Projection& projection, const Batch& batch);
+
+/// Does a part of the work that waits in the queues of the projection. The transaction of the
+/// caller has locked the lane. The lane keeps its position, and its failures.
+void drain_queues(postgres::Session& session, const Projection& projection, const Batch& batch);
+
+/// Moves the position of a lane, and forgets its failures.
+void advance_lane(postgres::Session& session, std::int32_t consumer_id, std::int32_t lane,
+                  std::int64_t position);
+
+/// Metrics of the consumers that this process runs. Any thread.
+struct ConsumerMetrics {
+  Counter batches{"consumer_batches", "skua_consumer_batches_total", "batches",
+                  "Batches of changes that consumers applied"};
+  Counter changes{"consumer_changes", "skua_consumer_changes_total", "changes",
+                  "Changes that consumers read"};
+  Counter failures{"consumer_failures", "skua_consumer_failures_total", "failures",
+                   "Batches that failed and were repeated, in smaller parts if possible"};
+  Counter builds{"consumer_builds", "skua_consumer_builds_total", "builds",
+                 "Builds and rebuilds of projections that finished"};
+  Counter differences{"consumer_differences", "skua_consumer_differences_total", "rows",
+                      "Rows of projections that differed from the records in a check"};
+};
+
+struct FoldOptions {
+  /// The consumer to work on; empty: any.
+  std::string only = {};
+  /// Does not wait for changes to collect.
+  bool ignores_pause = false;
+};
+
+/// What a step did.
+enum class StepResult : std::uint8_t { Worked, Idle };
+
+/// Applies one batch: chooses the lane that waits longest, and that no other session works on,
+/// folds its next changes into the tables of its projection, and moves its position, all in one
+/// transaction. A batch that PostgreSQL refuses because of its data is halved until the change is
+/// alone; after `max_attempts` the policy of the consumer applies. After any other error that
+/// concerns the consumer its lane waits, and other consumers continue. Any number of sessions of
+/// any processes may call it. During a bootstrap it does nothing. Throws postgres::SqlError for
+/// failures of the server, and if it cannot choose a lane.
+StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
+                     const FoldOptions& options = {});
+
+/// For a session that calls `fold_step`: the planner may join the parts of a statement by hash, and
+/// commits do not wait for the disk. A crash of the server may take back the last batches. Their
+/// positions go with them, so that they are repeated.
+void prepare_fold_session(postgres::Session& session);
+
+}  // namespace skua::consumers

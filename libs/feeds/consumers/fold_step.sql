@@ -1,0 +1,69 @@
+-- name: consumers_advance
+-- After a failure the batch was halved: after a success it doubles again.
+UPDATE skua.consumer_lanes
+SET pos = $3, epoch = epoch + 1, served_at = now(), batch = CASE WHEN batch < 1000000 THEN batch * 2 END,
+  {{lane_succeeded}}
+WHERE consumer_id = $1 AND lane = $2::int4;
+
+-- name: consumers_lock_next
+SELECT
+FROM skua.consumer_lanes AS l
+WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND l.pos = $3::int8
+FOR UPDATE SKIP LOCKED;
+
+-- name: consumers_block_lane
+UPDATE skua.consumer_lanes
+SET is_blocked = true
+WHERE consumer_id = $1::int4 AND lane = $2::int4;
+
+-- name: consumers_choose
+-- The lane that waits longest, of those that have work that is due.
+SELECT c.id, c.name, l.lane, c.lanes, l.pos, least(e.log_end, l.pos + least(l.batch, p.batch)),
+  l.waiting_pos IS NOT NULL,
+  EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= l.pos),
+  EXISTS (
+    SELECT FROM skua.change_log AS b
+    WHERE b.pos >= l.pos AND b.pos < least(e.log_end, l.pos + least(l.batch, p.batch)) AND b.n = 1 AND b.kind = '{5}'
+  )
+FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
+CROSS JOIN skua.consumers AS c
+JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
+{{tuning}}
+WHERE c.kind = 'projection' AND c.state = 'running' AND c.role <> 'retired' AND NOT c.paused
+  AND NOT l.is_blocked
+  AND (l.pos < e.log_end OR l.waiting_pos IS NOT NULL)
+  AND (l.retry_at IS NULL OR l.retry_at <= clock_timestamp())
+  AND ($7::text = '' OR c.name = $7::text)
+  AND ($8::boolean
+    OR l.served_at + p.pause * interval '1 millisecond' <= clock_timestamp()
+    OR e.log_end - l.pos >= p.batch
+    OR l.waiting_pos IS NOT NULL AND NOT l.is_paced)
+ORDER BY l.served_at
+LIMIT 1
+FOR UPDATE OF l SKIP LOCKED;
+
+-- name: consumers_halve
+UPDATE skua.consumer_lanes
+SET batch = $4, error = $5, cause = NULL, served_at = clock_timestamp(), {{lane_failed}}
+WHERE consumer_id = $1 AND lane = $2::int4 AND pos = $3;
+
+-- name: consumers_fail
+UPDATE skua.consumer_lanes AS l
+SET attempts = l.attempts + 1, error = $10, cause = NULL, batch = 1, served_at = clock_timestamp(),
+  retry_at = clock_timestamp()
+    + least(p.retry * power(2, least(l.attempts, 20)), p.max_retry) * interval '1 millisecond',
+  {{lane_failed}}
+FROM skua.consumers AS c
+{{tuning}}
+WHERE c.id = $7 AND l.consumer_id = c.id AND l.lane = $8::int4 AND l.pos = $9
+RETURNING l.attempts >= p.max_attempts, c.policy;
+
+-- name: consumers_wait
+UPDATE skua.consumer_lanes AS l
+SET error = $10, cause = $11, served_at = clock_timestamp(),
+  retry_at = clock_timestamp()
+    + least(p.retry * power(2, least(l.failures, 20)), p.max_retry) * interval '1 millisecond',
+  {{lane_failed}}
+FROM skua.consumers AS c
+{{tuning}}
+WHERE c.id = $7 AND l.consumer_id = c.id AND l.lane = $8::int4 AND l.pos = $9;

@@ -1,0 +1,303 @@
+#include "consumers/leases/lease.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "consumers/consumer_judgement.hpp"
+#include "consumers/consumer_replays.hpp"
+#include "consumers/consumer_table.hpp"
+#include "consumers/leases/lease.sql.hpp"
+#include "consumers/leases/waiting_changes.hpp"
+#include "consumers/tuning.hpp"
+
+namespace skua::consumers {
+
+namespace {
+
+/// In the order of FailureCause.
+constexpr std::array<std::string_view, 10> kCauses{
+    "change", "unreachable", "name", "tls", "slow", "refused", "address", "busy", "tables", "lock"};
+
+/// A row of leases_lock.
+struct LeasedLane {
+  std::string consumer;
+  std::string policy;
+  std::int64_t pos;
+  std::int64_t end;
+  std::int32_t count;
+  std::int32_t attempts;
+  std::optional<AccountNumber> key;
+};
+
+/// A row of leases_choose.
+struct LeasableLane {
+  std::int32_t lane;
+  std::int32_t lanes;
+  std::int64_t epoch;
+  std::int64_t pos;
+  std::int64_t log_end;
+  /// The changes of the lane itself are due.
+  bool is_due;
+  std::int32_t batch;
+  // Of the waiting changes that are due; null if there are none.
+  std::optional<AccountNumber> waiting_key;
+  std::optional<std::int64_t> waiting_pos;
+  std::int64_t waiting_end;
+  std::int32_t waiting_batch;
+  std::optional<bool> waits_longer;
+};
+
+void renew(postgres::Session& session, const LeaseName& lease, std::chrono::milliseconds duration) {
+  session.execute(sql::leases_renew, lease.consumer_id, lease.lane, duration);
+}
+
+/// The changes are tried again. `batch`: of the next attempt; nothing: as before.
+void retry_later(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
+                 std::int32_t attempts, std::optional<std::int32_t> batch,
+                 const LeaseFailure& failure) {
+  if (held.key) {
+    execute_tuned(session, sql::leases_retry_waiting, lease.consumer_id, lease.lane, attempts,
+                  batch, failure.error, failure.wait, *held.key, held.pos);
+  } else {
+    execute_tuned(session, sql::leases_retry_lane, lease.consumer_id, lease.lane, attempts, batch,
+                  failure.error, failure.wait, to_string(failure.cause));
+  }
+}
+
+AccountNumber account_at(postgres::Session& session, std::int64_t pos) {
+  return session.query_one<AccountNumber>(sql::leases_account, pos);
+}
+
+void block_lane(postgres::Session& session, const LeaseName& lease, std::int32_t attempts,
+                FailureCause cause, const std::string& error) {
+  session.execute(sql::leases_block, lease.consumer_id, lease.lane, attempts, error,
+                  to_string(cause));
+}
+
+/// The first change failed for good: a waiting change is a dead letter again, whatever the policy.
+void apply_policy(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
+                  std::int32_t attempts, const LeaseFailure& failure) {
+  const std::int64_t pos = held.pos;
+  const std::string& error = failure.error;
+  logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
+                        held.consumer, pos, held.policy,
+                        with_code(error, problem_of_failure(held.policy)));
+  const auto letter = [&] {
+    return write_skipped_change(session, held.consumer, lease.lane, pos, error);
+  };
+  if (held.key) {
+    close_waiting(session, lease.consumer_id, lease.lane, *held.key, held.waiting,
+                  letter().value_or(held.waiting.letter_id));
+    return;
+  }
+  if (held.policy == "skip") {
+    letter();
+    advance_lease(session, lease, held, pos + 1);
+  } else if (held.policy == "block_key") {
+    const auto id = letter();
+    if (id &&
+        hold_changes(session, lease.consumer_id, lease.lane, account_at(session, pos), pos, *id)) {
+      advance_lease(session, lease, held, pos + 1);
+    } else {
+      block_lane(session, lease, attempts, failure.cause,
+                 error + " (too many dead letters: the lane is blocked)");
+    }
+  } else if (held.policy == "block_lane") {
+    block_lane(session, lease, attempts, failure.cause, error);
+  } else {
+    retry_later(session, lease, held, attempts, 1,
+                {.pos = {}, .error = error, .wait = {}, .cause = failure.cause});
+    set_consumer_state(session, lease.consumer_id, "stopped",
+                       fmt::format("the change at position {} failed: {}", pos, error));
+  }
+}
+
+struct Limits {
+  std::int32_t attempts;
+  std::chrono::milliseconds wait;
+};
+
+/// After the first change failed.
+void count_attempt(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
+                   const LeaseFailure& failure) {
+  const Limits limits =
+      postgres::rows_of<Limits>(execute_tuned(session, sql::leases_limits, lease.consumer_id))
+          .at(0);
+  const std::int32_t attempts = std::min(held.attempts, 1'000'000'000) + 1;
+  if (failure.is_final || attempts >= limits.attempts) {
+    apply_policy(session, lease, held, attempts, failure);
+    return;
+  }
+  LeaseFailure later = failure;
+  if (later.wait) later.wait = std::min(*later.wait, limits.wait);
+  retry_later(session, lease, held, attempts, 1, later);
+}
+
+}  // namespace
+
+std::string_view to_string(FailureCause cause) {
+  return kCauses.at(static_cast<std::size_t>(cause));
+}
+
+FailureCause failure_cause(std::string_view text) {
+  const auto found = std::ranges::find(kCauses, text);
+  return found == kCauses.end() ? FailureCause::Change
+                                : static_cast<FailureCause>(found - kCauses.begin());
+}
+
+std::optional<HeldLease> lock_lease(postgres::Session& session, const LeaseName& lease) {
+  auto lane = session.query_first<LeasedLane>(sql::leases_lock, lease.consumer_id, lease.lane,
+                                              lease.epoch, lease.owner);
+  if (!lane) return std::nullopt;
+  HeldLease held{.consumer = std::move(lane->consumer),
+                 .policy = std::move(lane->policy),
+                 .pos = lane->pos,
+                 .end = lane->end,
+                 .count = lane->count,
+                 .attempts = lane->attempts,
+                 .key = lane->key,
+                 .waiting = {}};
+  if (!held.key) return held;
+  held.waiting = read_waiting_changes(session, lease.consumer_id, lease.lane, *held.key);
+  held.pos = held.waiting.pos;
+  held.attempts = held.waiting.attempts;
+  return held;
+}
+
+void advance_lease(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
+                   std::int64_t next) {
+  if (held.key) {
+    advance_waiting(session, lease.consumer_id, lease.lane, *held.key, held.waiting, next);
+    return;
+  }
+  session.execute(sql::leases_move, lease.consumer_id, lease.lane, next);
+}
+
+void release_lease(postgres::Session& session, const LeaseName& lease) {
+  session.execute(sql::leases_release, lease.consumer_id, lease.lane);
+}
+
+std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& request) {
+  postgres::Transaction transaction(session);
+  open_waiting_changes(session, request.consumer_id);
+  const auto due = postgres::rows_of<LeasableLane>(
+      execute_tuned(session, sql::leases_choose, request.consumer_id, request.ignores_pause));
+  if (due.empty()) {
+    transaction.commit();
+    return std::nullopt;
+  }
+  const LeasableLane& lane = due[0];
+  Lease lease;
+  lease.name = {request.consumer_id, lane.lane, lane.epoch, request.owner};
+  lease.lanes = lane.lanes;
+  if (lane.waiting_pos && (!lane.is_due || lane.waits_longer.value_or(false))) {
+    lease.key = lane.waiting_key;
+    lease.pos = *lane.waiting_pos;
+    lease.end = lane.waiting_end;
+    lease.batch = lane.waiting_batch;
+  } else {
+    lease.pos = lane.pos;
+    lease.end = lane.log_end;
+    lease.batch = lane.batch;
+    lease.waiting_keys = read_waiting_keys(session, request.consumer_id, lease.name.lane);
+  }
+  if (request.most > 0) lease.batch = std::min(lease.batch, request.most);
+  session.execute(sql::leases_take, request.consumer_id, lease.name.lane, lease.name.epoch,
+                  request.owner, request.duration, lease.key, lease.pos);
+  transaction.commit();
+  return lease;
+}
+
+bool note_batch(postgres::Session& session, const LeaseName& lease, std::int64_t first,
+                std::int64_t end, std::int32_t count) {
+  postgres::Transaction transaction(session);
+  const auto held = lock_lease(session, lease);
+  if (!held) return false;
+  if (count > 0 && first > held->pos) advance_lease(session, lease, *held, first);
+  session.execute(sql::leases_note_batch, lease.consumer_id, lease.lane, end, count);
+  transaction.commit();
+  return true;
+}
+
+LeaseResult acknowledge(postgres::Session& session, const LeaseName& lease,
+                        const Acknowledgement& acknowledgement) {
+  postgres::Transaction transaction(session);
+  const auto held = lock_lease(session, lease);
+  if (!held) return LeaseResult::Lost;
+  // A client may send any position.
+  const std::int64_t last = acknowledgement.through.value_or(held->end - 1);
+  if (last >= held->end) return LeaseResult::NotOfLease;
+  const std::int64_t next = last + 1;
+  // Waiting changes end even if there were none. A repetition changes nothing.
+  if (next > held->pos || next == held->end) advance_lease(session, lease, *held, next);
+  const bool ended = acknowledgement.ends || next == held->end;
+  if (ended) {
+    release_lease(session, lease);
+  } else {
+    renew(session, lease, acknowledgement.duration);
+  }
+  transaction.commit();
+  return ended ? LeaseResult::Ended : LeaseResult::Held;
+}
+
+LeaseResult renew_lease(postgres::Session& session, const LeaseName& lease,
+                        std::chrono::milliseconds duration) {
+  postgres::Transaction transaction(session);
+  if (!lock_lease(session, lease)) return LeaseResult::Lost;
+  renew(session, lease, duration);
+  transaction.commit();
+  return LeaseResult::Held;
+}
+
+LeaseResult report_failure(postgres::Session& session, const LeaseName& lease,
+                           const LeaseFailure& failure) {
+  postgres::Transaction transaction(session);
+  auto held = lock_lease(session, lease);
+  if (!held) return LeaseResult::Lost;
+  const std::int64_t pos = failure.pos.value_or(held->pos);
+  if (pos < held->pos || pos >= held->end) return LeaseResult::NotOfLease;
+  if (pos > held->pos) {
+    advance_lease(session, lease, *held, pos);
+    // From here on the failed change is the first one.
+    held = lock_lease(session, lease);
+  }
+  if (failure.is_temporary) {
+    retry_later(session, lease, *held, held->attempts, std::nullopt, failure);
+  } else if (failure.pos || held->count <= 1) {
+    count_attempt(session, lease, *held, failure);
+  } else {
+    LeaseFailure at_once = failure;
+    at_once.wait = failure.wait.value_or(std::chrono::milliseconds(0));
+    retry_later(session, lease, *held, held->attempts, held->count / 2, at_once);
+  }
+  release_lease(session, lease);
+  transaction.commit();
+  return LeaseResult::Ended;
+}
+
+LeaseResult report_loss(postgres::Session& session, const LeaseName& lease, std::int64_t oldest) {
+  postgres::Transaction transaction(session);
+  const auto held = lock_lease(session, lease);
+  if (!held) return LeaseResult::Lost;
+  if (held->key) {
+    lose_waiting(session, lease.consumer_id, lease.lane, *held->key, held->waiting, oldest);
+  } else {
+    set_consumer_state(session, lease.consumer_id, "lagged out",
+                       fmt::format("the log does not have position {} any more", held->pos));
+  }
+  release_lease(session, lease);
+  transaction.commit();
+  return LeaseResult::Ended;
+}
+
+void note_unreadable(postgres::Session& session, std::int32_t consumer_id,
+                     const postgres::SqlError& error) {
+  session.execute(sql::leases_note_unreadable, consumer_id, error.what());
+}
+
+}  // namespace skua::consumers

@@ -1,0 +1,108 @@
+-- fragment: lane_not_leased
+-- The columns of a lane that say who leases it, and what.
+owner = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL
+
+-- name: leases_lock
+SELECT c.name, c.policy, l.pos, l.leased_end, l.leased_count, l.attempts, l.leased_key
+FROM skua.consumer_lanes AS l
+JOIN skua.consumers AS c ON c.id = l.consumer_id
+WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND l.epoch = $3::int8 AND l.owner = $4::text
+FOR UPDATE OF l;
+
+-- name: leases_release
+UPDATE skua.consumer_lanes
+SET {{lane_not_leased}}
+WHERE consumer_id = $1::int4 AND lane = $2::int4;
+
+-- name: leases_move
+UPDATE skua.consumer_lanes
+SET pos = $3, served_at = clock_timestamp(), batch = CASE WHEN batch < 1000000 THEN batch * 2 END, {{lane_succeeded}}
+WHERE consumer_id = $1 AND lane = $2::int4;
+
+-- name: leases_take
+UPDATE skua.consumer_lanes
+SET epoch = $3::int8, owner = $4::text, lease_until = clock_timestamp() + $5::int8 * interval '1 millisecond',
+  leased_key = $6::int8, leased_end = $7::int8, leased_count = 0
+WHERE consumer_id = $1::int4 AND lane = $2::int4;
+
+-- name: leases_note_batch
+UPDATE skua.consumer_lanes
+SET leased_end = $3::int8, leased_count = $4::int4
+WHERE consumer_id = $1::int4 AND lane = $2::int4;
+
+-- name: leases_choose
+-- The lane that waits longest, of those that have changes that are due. w: the oldest waiting changes of an account that
+-- are due. An account has one batch at a time, so its oldest ones come first.
+SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, least(coalesce(l.batch, p.batch), p.batch),
+  w.actor_id, w.pos, coalesce(w.until, l.pos), least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at
+FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
+CROSS JOIN skua.consumers AS c
+JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
+{{tuning}}
+CROSS JOIN LATERAL (
+  SELECT l.pos < e.log_end
+    AND (l.retry_at IS NULL OR l.retry_at <= clock_timestamp())
+    AND ($8::boolean
+      OR l.served_at + p.pause * interval '1 millisecond' <= clock_timestamp()
+      OR e.log_end - l.pos >= p.batch) AS is_due
+) AS d
+LEFT JOIN LATERAL (
+  SELECT v.* FROM skua.waiting_changes AS v
+  WHERE v.consumer_id = c.id AND v.lane = l.lane AND v.is_open
+    AND (v.retry_at IS NULL OR v.retry_at <= clock_timestamp())
+    AND NOT EXISTS (
+      SELECT FROM skua.waiting_changes AS o
+      WHERE o.consumer_id = c.id AND o.lane = l.lane AND o.actor_id = v.actor_id AND o.pos < v.pos
+    )
+  ORDER BY v.served_at
+  LIMIT 1
+) AS w ON true
+WHERE c.id = $7 AND c.kind <> 'projection' AND c.state = 'running' AND c.role = 'live' AND NOT c.paused
+  AND NOT l.is_blocked
+  AND (l.lease_until IS NULL OR l.lease_until <= clock_timestamp())
+  AND (d.is_due OR w.pos IS NOT NULL)
+ORDER BY l.served_at
+LIMIT 1
+FOR UPDATE OF l SKIP LOCKED;
+
+-- name: leases_renew
+UPDATE skua.consumer_lanes
+SET lease_until = clock_timestamp() + $3::int8 * interval '1 millisecond'
+WHERE consumer_id = $1 AND lane = $2::int4;
+
+-- name: leases_account
+SELECT c.actor_id FROM skua.changes_between($1::int8, $1::int8 + 1) AS c;
+
+-- fragment: retry
+-- The columns of a lane, or of waiting changes, t, which are tried again later.
+attempts = $9, batch = coalesce($10::int4, t.batch), error = $11, served_at = clock_timestamp(),
+  retry_at = clock_timestamp() + interval '1 millisecond'
+    * coalesce($12::int8, least(p.retry * power(2, least(greatest($9::int4 - 1, 0), 20)), p.max_retry))
+
+-- name: leases_retry_lane
+UPDATE skua.consumer_lanes AS t
+SET cause = $13, {{lane_failed}}, {{retry}}
+FROM skua.consumers AS c
+{{tuning}}
+WHERE c.id = $7 AND t.consumer_id = c.id AND t.lane = $8::int4;
+
+-- name: leases_retry_waiting
+UPDATE skua.waiting_changes AS t
+SET {{retry}}
+FROM skua.consumers AS c
+{{tuning}}
+WHERE c.id = $7 AND t.consumer_id = c.id AND t.lane = $8::int4 AND t.actor_id = $13 AND t.pos = $14;
+
+-- name: leases_limits
+SELECT p.max_attempts, p.max_retry::int8
+FROM skua.consumers AS c
+{{tuning}}
+WHERE c.id = $7;
+
+-- name: leases_block
+UPDATE skua.consumer_lanes
+SET is_blocked = true, attempts = $3, error = $4, cause = $5, batch = 1, {{lane_failed}}
+WHERE consumer_id = $1 AND lane = $2::int4;
+
+-- name: leases_note_unreadable
+UPDATE skua.consumer_lanes SET error = $2, cause = 'tables', {{lane_failed}} WHERE consumer_id = $1;

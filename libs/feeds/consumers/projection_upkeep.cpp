@@ -1,0 +1,315 @@
+#include "consumers/projection_upkeep.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "base/problem.hpp"
+#include "consumers/consumer_judgement.hpp"
+#include "consumers/consumer_table.hpp"
+#include "consumers/fold_step.hpp"
+#include "consumers/projection_upkeep.sql.hpp"
+#include "consumers/projections/projection.hpp"
+#include "consumers/projections/projection_tables.hpp"
+#include "postgres/sql_error.hpp"
+
+namespace skua::consumers {
+namespace {
+
+/// How long readers may wait behind an exchange that waits for other readers.
+constexpr std::chrono::milliseconds kExchangePatience{200};
+/// A build this close to the end of the log is exchanged. A projection that is farther from it is
+/// not checked now and then, because a check applies the rest in one transaction.
+constexpr std::int64_t kNearEnd = 10'000;
+/// How often a check continues with work that earlier changes caused.
+constexpr int kRoundsOfCheck = 100;
+
+/// A lane and its position.
+struct LanePosition {
+  std::int32_t lane;
+  std::int64_t pos;
+};
+
+/// A consumer whose tables are due for work.
+struct DueConsumer {
+  std::int32_t id;
+  std::string name;
+  std::int32_t lanes;
+};
+
+/// A row of consumers_next_to_build.
+struct DueBuild {
+  std::int32_t id;
+  std::string name;
+  std::int32_t lanes;
+  bool is_built;
+};
+
+/// A row of consumers_live.
+struct LiveConsumer {
+  std::int32_t id;
+  std::int32_t lanes;
+  std::optional<std::int64_t> behind;
+};
+
+void set_running(postgres::Session& session, std::int32_t consumer_id) {
+  session.execute(sql::consumers_set_running, consumer_id);
+}
+
+/// Locks all lanes of a consumer and applies the changes up to the end of the log.
+void fold_to_end(postgres::Session& session, const Projection& projection, std::int32_t consumer_id,
+                 std::int32_t lanes) {
+  const auto locked = session.query<LanePosition>(sql::consumers_lock_lanes, consumer_id);
+  const auto end = session.query_one<std::int64_t>(sql::consumers_log_end);
+  for (const auto& [lane, pos] : locked) {
+    const Batch batch{.consumer_id = consumer_id,
+                      .name = std::string(projection.name),
+                      .lane = lane,
+                      .lanes = lanes,
+                      .first = pos,
+                      .end = end};
+    if (batch.first < batch.end) fold_batch(session, projection, batch);
+  }
+}
+
+/// As `fold_to_end`, and does the work that is left then. False: there is too much of it.
+bool fold_everything(postgres::Session& session, const Projection& projection,
+                     std::int32_t consumer_id, std::int32_t lanes) {
+  fold_to_end(session, projection, consumer_id, lanes);
+  for (int i = 0; i < kRoundsOfCheck; ++i) {
+    const auto waiting = session.query<LanePosition>(sql::consumers_waiting_lanes, consumer_id);
+    if (waiting.empty()) return true;
+    for (const auto& [lane, pos] : waiting) {
+      const Batch batch{.consumer_id = consumer_id,
+                        .name = std::string(projection.name),
+                        .lane = lane,
+                        .lanes = lanes,
+                        .first = pos,
+                        .end = pos};
+      drain_queues(session, projection, batch);
+    }
+  }
+  return false;
+}
+
+/// The snapshot of the transaction is that of its first statement, the lock.
+bool build(postgres::Session& session, const Projection& projection, std::int32_t consumer_id,
+           std::int32_t lanes) {
+  postgres::Transaction transaction(session);
+  session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  if (!session.query_one<bool>(sql::consumers_lock_build, consumer_id)) return false;
+  logger("feed")->info("{}: building its tables from the records", projection.name);
+  build_tables(session, projection, consumer_id);
+  session.execute(sql::consumers_insert_lanes, consumer_id, lanes);
+  crash_point("before_build_commit");
+  transaction.commit();
+  crash_point("after_build_commit");
+  logger("feed")->info("{}: its tables are built", projection.name);
+  return true;
+}
+
+/// The session's role cannot build.
+void note_that_owner_is_needed(postgres::Session& session) {
+  const std::string reason =
+      "only the owner of the tables can build it: run `skua consumers run-until-idle` as that role";
+  for (const auto& name : session.query<std::string>(sql::consumers_need_owner, reason)) {
+    logger("feed")->warn("{}: {}", name, reason);
+  }
+}
+
+/// Stores and logs that the upkeep of one consumer failed. It is tried again after a minute, and
+/// other consumers continue. The caller handles failures of the server.
+void note_failure(postgres::Session& session, std::int32_t consumer_id, std::string_view name,
+                  std::string_view what, const postgres::SqlError& error) {
+  session.execute(sql::consumers_upkeep_failed, consumer_id,
+                  fmt::format("{}{}", what, error.what()));
+  logger("feed")->error("{}: {}{}", name, what, with_code(error.what(), problem("consumer-stuck")));
+}
+
+/// Whether a failure ends the work for all consumers: one of the server, or the end of the process,
+/// which cancels the statement.
+bool ends_upkeep(const postgres::SqlError& error, const std::stop_token& stop) {
+  return failed_work(error) == FailedWork::Server ||
+         (stop.stop_requested() && error.sqlstate() == postgres::kQueryCanceled);
+}
+
+/// False: the consumer was removed meanwhile.
+bool exchange(postgres::Session& session, const Projection& projection, std::int32_t consumer_id,
+              std::int32_t lanes, Publication publication) {
+  postgres::Transaction transaction(session);
+  const auto former = lock_published(session, projection);
+  fold_to_end(session, projection, consumer_id, lanes);
+  session.execute(sql::consumers_retire_live, projection.name);
+  if (session.execute(sql::consumers_make_live, consumer_id).affected() != 1) return false;
+  show_tables(session, projection, consumer_id);
+  if (publication == Publication::Differences) {
+    publish_tables(session, projection, former, consumer_id);
+  } else {
+    rebuild_dependents(session, projection);
+  }
+  crash_point("before_exchange_commit");
+  transaction.commit();
+  crash_point("after_exchange_commit");
+  return true;
+}
+
+/// False: another session works on the consumer.
+bool drop_retired(postgres::Session& session, std::int32_t consumer_id, std::string_view name) {
+  postgres::Transaction transaction(session);
+  if (session.execute(sql::consumers_lock_retired, consumer_id).empty()) return false;
+  // A session that applies a batch to the tables holds its lane.
+  session.execute(sql::consumers_lock_lanes, consumer_id);
+  if (const Projection* projection = find_projection(name)) {
+    drop_tables(session, *projection, consumer_id);
+  }
+  session.execute(sql::consumers_delete, consumer_id);
+  transaction.commit();
+  return true;
+}
+
+/// Does `work` for the consumers until it succeeds for one. A consumer whose tables are locked is
+/// left to the next call. False: it succeeded for none.
+template <class Work>
+bool for_one_of(postgres::Session& session, const std::vector<DueConsumer>& consumers,
+                std::string_view failure, const std::stop_token& stop, Work&& work) {
+  if (consumers.empty()) return false;
+  session.limit_lock_waits(kExchangePatience);
+  bool succeeded = false;
+  for (const DueConsumer& consumer : consumers) {
+    if (succeeded) break;
+    try {
+      succeeded = work(consumer);
+    } catch (const postgres::SqlError& error) {
+      if (ends_upkeep(error, stop)) throw;
+      if (error.sqlstate() == postgres::kLockNotAvailable) continue;
+      note_failure(session, consumer.id, consumer.name, failure, error);
+    }
+  }
+  session.limit_lock_waits(postgres::kLockPatience);
+  return succeeded;
+}
+
+}  // namespace
+
+bool maintain_projections(postgres::Session& session, ConsumerMetrics& metrics,
+                          const std::stop_token& stop) {
+  if (!may_change_tables(session)) {
+    note_that_owner_is_needed(session);
+    return false;
+  }
+  return build_projection(session, metrics, stop) || exchange_projection(session, stop) ||
+         drop_retired_projection(session, stop);
+}
+
+bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
+                      const std::stop_token& stop) {
+  for (const auto& [id, name, lanes, is_built] :
+       session.query<DueBuild>(sql::consumers_next_to_build)) {
+    const Projection* projection = find_projection(name);
+    if (projection == nullptr) continue;
+    try {
+      if (!is_built) {
+        if (!build(session, *projection, id, lanes)) continue;
+        metrics.builds += 1;
+      }
+      set_running(session, id);
+      return true;
+    } catch (const postgres::SqlError& error) {
+      if (ends_upkeep(error, stop)) throw;
+      // ConsumerJudgement says that the build failed.
+      note_failure(session, id, projection->name, "", error);
+    }
+  }
+  return false;
+}
+
+bool exchange_projection(postgres::Session& session, const std::stop_token& stop) {
+  const auto due = session.query<DueConsumer>(sql::consumers_next_to_exchange, kNearEnd);
+  return for_one_of(
+      session, due, "its new tables do not replace the present ones: ", stop,
+      [&](const DueConsumer& consumer) {
+        const Projection* projection = find_projection(consumer.name);
+        if (projection == nullptr) return false;
+        const bool exchanged = with_publication([&](Publication publication) {
+          return exchange(session, *projection, consumer.id, consumer.lanes, publication);
+        });
+        if (exchanged) {
+          logger("feed")->info("{0}: bsky.{0} shows the new tables", projection->name);
+        }
+        return exchanged;
+      });
+}
+
+bool drop_retired_projection(postgres::Session& session, const std::stop_token& stop) {
+  const auto due = session.query<DueConsumer>(sql::consumers_retired);
+  return for_one_of(session, due, "its former tables are not dropped: ", stop,
+                    [&](const DueConsumer& consumer) {
+                      return drop_retired(session, consumer.id, consumer.name);
+                    });
+}
+
+void check_consumer(postgres::Session& session, const Consumer& consumer, std::int32_t keys,
+                    ConsumerMetrics& metrics, const std::stop_token& stop) {
+  // A consumer that fails has its reason already.
+  if (consumer.role != "live" || consumer.paused || failing_lane(consumer) != nullptr) return;
+  try {
+    if (check_projection(session, consumer.name, keys, metrics)) {
+      session.execute(sql::consumers_upkeep_works, consumer.id);
+    }
+  } catch (const postgres::SqlError& error) {
+    if (ends_upkeep(error, stop)) throw;
+    note_failure(session, consumer.id, consumer.name,
+                 "its tables cannot be compared with the records: ", error);
+  }
+}
+
+void rebuild_old_versions(postgres::Session& session) {
+  for (const Consumer& consumer : read_consumers(session)) {
+    const Projection* projection = find_projection(consumer.name);
+    if (consumer.role != "live" || projection == nullptr) continue;
+    if (consumer.version == projection->version) continue;
+    try {
+      rebuild_consumer(session, consumer.name);
+    } catch (const ConsumerError& error) {
+      // A command removed it meanwhile.
+      logger("feed")->info("{}: not rebuilt: {}", consumer.name, error.what());
+    }
+  }
+}
+
+std::optional<std::vector<std::string>> check_projection(postgres::Session& session,
+                                                         const std::string& name,
+                                                         std::optional<std::int32_t> keys,
+                                                         ConsumerMetrics& metrics) {
+  const Projection* projection = find_projection(name);
+  if (projection == nullptr) return std::nullopt;
+  std::vector<std::string> differences;
+  try {
+    // It is rolled back: its snapshot does not have the end of the log, so nothing can be appended.
+    postgres::Transaction transaction(session);
+    session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    const auto live = session.query_first<LiveConsumer>(sql::consumers_live, name);
+    if (!live || (keys && live->behind.value_or(0) > kNearEnd)) return std::nullopt;
+    if (!fold_everything(session, *projection, live->id, live->lanes)) return std::nullopt;
+    differences =
+        session.query<std::string>({fmt::format("differences_{}", live->id),
+                                    sql_for(*projection, live->id, projection->differences)},
+                                   keys);
+  } catch (const postgres::ServerError& error) {
+    // Another session has moved a lane since the snapshot, or works on it.
+    if (error.sqlstate() != postgres::kSerializationFailure &&
+        error.sqlstate() != postgres::kLockNotAvailable) {
+      throw;
+    }
+    return std::nullopt;
+  }
+  metrics.differences += differences.size();
+  for (const std::string& difference : differences) {
+    logger("feed")->error("{} differs from the records: {}", name, difference);
+  }
+  return differences;
+}
+
+}  // namespace skua::consumers

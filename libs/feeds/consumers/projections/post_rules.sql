@@ -1,0 +1,355 @@
+-- A queue of a projection for posts that are computed again because of the change of another record, such as the replies of a
+-- thread after a change of its gate. A change puts one key into the queue, and a key is in it at most once for each account. The
+-- account is the one whose change it was. Accounts take turns: one that changes records again and again delays nobody else.
+--
+-- PROJECTION is the name of the projection that includes this file. It defines the fragments
+--   queue_with   common table expressions with the parameters $1 and $2 of a fold, and a comma; or nothing,
+--   queue_keys   a SELECT of the keys that the changes of a batch cause: account, kind, actor_id, rkey, position of the change,
+--   queue_posts  a SELECT of the posts (actor_id, rkey) of the key `q`,
+-- and uses taken_posts in a drain that computes posts.
+
+-- internal table: PROJECTION_queue
+-- The keys.
+pos int8 NOT NULL, rkey int8 NOT NULL, actor_id int8 NOT NULL, account int8 NOT NULL, kind int4 NOT NULL,
+PRIMARY KEY (account, kind, actor_id, rkey)
+-- index: (account, pos)
+-- index: (pos)
+
+-- internal table: PROJECTION_due
+-- The posts of the keys that were taken.
+rkey int8 NOT NULL, actor_id int8 NOT NULL, account int8 NOT NULL, PRIMARY KEY (account, actor_id, rkey)
+
+-- internal table: PROJECTION_turns
+-- The accounts that wait, by the time of their last turn.
+served_at timestamptz NOT NULL DEFAULT clock_timestamp(), due_pos int8, account int8 NOT NULL PRIMARY KEY
+-- index: (served_at)
+
+-- fragment: turns
+-- The accounts that have a turn in one batch. The same ones until `taken_posts` ends it.
+turns AS MATERIALIZED (SELECT account, served_at FROM {PROJECTION_turns} ORDER BY served_at, account LIMIT 200)
+
+-- fragment: taken_posts
+-- `taken` has the next posts (actor_id, rkey), at most 2,000 in all, and the same number for each account.
+{{turns}},
+with_posts AS MATERIALIZED (SELECT t.account FROM turns AS t WHERE EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)),
+served AS (UPDATE {PROJECTION_turns} AS t SET served_at = clock_timestamp() FROM turns AS n WHERE t.account = n.account),
+taken AS (
+  DELETE FROM {PROJECTION_due} AS d USING (
+    SELECT n.* FROM with_posts AS w CROSS JOIN LATERAL (SELECT * FROM {PROJECTION_due} AS d WHERE d.account = w.account
+      ORDER BY d.actor_id, d.rkey LIMIT greatest(1, 2000 / (SELECT count(*) FROM with_posts))) AS n
+  ) AS n
+  WHERE d.account = n.account AND d.actor_id = n.actor_id AND d.rkey = n.rkey RETURNING d.actor_id, d.rkey
+)
+
+-- fold
+-- Puts the keys of a batch into the queue.
+WITH {{queue_with}}
+queued AS (
+  INSERT INTO {PROJECTION_queue} (account, kind, actor_id, rkey, pos)
+  SELECT account, kind, actor_id, rkey, min(pos) FROM ({{queue_keys}}) AS k GROUP BY 1, 2, 3, 4
+  ON CONFLICT (account, kind, actor_id, rkey) DO NOTHING RETURNING account
+)
+INSERT INTO {PROJECTION_turns} (account) SELECT DISTINCT account FROM queued ON CONFLICT (account) DO NOTHING
+
+-- drain
+-- Forgets accounts without work, of those that come next.
+DELETE FROM {PROJECTION_turns} AS t USING (SELECT account FROM {PROJECTION_turns} ORDER BY served_at, account LIMIT 1000) AS n
+WHERE t.account = n.account AND NOT EXISTS (SELECT 1 FROM {PROJECTION_queue} AS q WHERE q.account = t.account)
+  AND NOT EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)
+
+-- drain
+-- Takes the oldest keys of accounts without due posts: the first keys of all accounts, then the second ones, until they have 2,000
+-- posts. A key with 300 posts or more counts as one with 2,000: of such keys one at most is taken, and their posts are not counted.
+WITH {{turns}},
+waiting AS MATERIALIZED (SELECT t.* FROM turns AS t WHERE NOT EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)),
+keys AS MATERIALIZED (
+  SELECT w.served_at, q.*, row_number() OVER (PARTITION BY w.account ORDER BY q.pos, q.kind, q.actor_id, q.rkey) AS turn
+  FROM waiting AS w CROSS JOIN LATERAL (SELECT * FROM {PROJECTION_queue} AS q WHERE q.account = w.account
+    ORDER BY q.pos LIMIT greatest(1, 1000 / (SELECT count(*) FROM waiting))) AS q
+),
+sized AS MATERIALIZED (
+  SELECT q.*, CASE WHEN p.count < 300 THEN p.count ELSE 2000 END AS size FROM keys AS q
+  CROSS JOIN LATERAL (SELECT count(*) FROM (SELECT 1 FROM ({{queue_posts}}) AS p LIMIT 300) AS p) AS p
+),
+chosen AS (
+  SELECT s.*, sum(size) OVER (ORDER BY turn, served_at, account ROWS UNBOUNDED PRECEDING) - size AS before FROM sized AS s
+),
+taken AS (
+  DELETE FROM {PROJECTION_queue} AS q USING chosen AS c WHERE c.before < 2000 AND q.account = c.account AND q.kind = c.kind
+    AND q.actor_id = c.actor_id AND q.rkey = c.rkey RETURNING q.*
+),
+noted AS (
+  UPDATE {PROJECTION_turns} AS t SET due_pos = o.pos FROM (SELECT account, min(pos) AS pos FROM taken GROUP BY 1) AS o
+  WHERE t.account = o.account
+)
+INSERT INTO {PROJECTION_due} (account, actor_id, rkey)
+SELECT DISTINCT q.account, p.actor_id, p.rkey FROM taken AS q CROSS JOIN LATERAL ({{queue_posts}}) AS p ORDER BY 1, 2, 3
+ON CONFLICT (account, actor_id, rkey) DO NOTHING
+
+-- waiting
+SELECT least((SELECT min(pos) FROM {PROJECTION_queue}),
+  (SELECT min(t.due_pos) FROM {PROJECTION_turns} AS t WHERE EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account))),
+  EXISTS (SELECT 1 FROM {PROJECTION_due})
+
+-- projection: post_rules
+-- version: 3
+-- help: Replies and quotes that break the rules of a thread or a post
+
+-- The tables decide, not the order of the changes: a fold judges the posts that a batch concerns, and makes the stored rows equal
+-- to the result. One gate or list item can concern all replies of a thread. They wait in a queue (post_rules.sql), of which each
+-- drain judges a limited number.
+--
+-- The live consumer appends its changes to the log (kind 6), so that counts and notifications follow. A reply that violates a
+-- threadgate has a reference of delta -1 to its parent: the sum over the log is the number of the other replies.
+
+-- table: post_rules
+rkey int8 NOT NULL, root_rkey int8, parent_rkey int8, actor_id int8 NOT NULL, root_actor int8, parent_actor int8,
+violates_threadgate boolean NOT NULL, violates_embedding_rules boolean NOT NULL, is_hidden boolean NOT NULL,
+has_invalid_root boolean NOT NULL, PRIMARY KEY (actor_id, rkey)
+-- index: (root_actor, actor_id) WHERE root_actor IS NOT NULL
+-- index: (parent_actor, parent_rkey) WHERE violates_threadgate
+
+-- include: post_queue
+
+-- The kinds of keys. 1: the thread of a post. 2: the quotes of a post. 3: the replies to a post. 4: the replies of an account
+-- (actor_id) in threads of another one (rkey). 5: all replies of an account. The account of a key is the one whose gate, post,
+-- follow or list item changed.
+
+-- fragment: queue_with
+changed AS MATERIALIZED (
+  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 4, 5)
+),
+refs AS MATERIALIZED (
+  SELECT * FROM skua.references_between($1::int8, $2::int8) WHERE role IN (5, 11)
+),
+
+-- fragment: queue_keys
+SELECT c.actor_id AS account, 1 AS kind, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE (c.collection_id = 4
+    OR c.collection_id = 1 AND EXISTS (SELECT 1 FROM bsky.threadgates AS g
+      WHERE g.actor_id = c.actor_id AND g.rkey = c.rkey AND g.allow_mentioned))
+  AND EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.root_actor = c.actor_id AND p.root_rkey = c.rkey)
+UNION ALL
+SELECT c.actor_id, 2, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE c.collection_id = 5
+  AND EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.quote_actor = c.actor_id AND p.quote_rkey = c.rkey)
+UNION ALL
+SELECT c.actor_id, 3, c.actor_id, c.rkey, c.pos FROM changed AS c WHERE c.collection_id = 1
+  AND EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
+UNION ALL
+SELECT r.author, 4, v.actor_id, v.root_actor::int8, r.pos FROM refs AS r CROSS JOIN LATERAL (
+  VALUES (r.author, r.actor_id), (r.actor_id, r.author)) AS v(actor_id, root_actor)
+WHERE r.role = 5 AND r.delta <> 0
+  AND EXISTS (SELECT 1 FROM {post_rules} AS t WHERE t.root_actor = v.root_actor AND t.actor_id = v.actor_id)
+UNION ALL
+SELECT r.author, 5, r.actor_id, 0, r.pos FROM refs AS r WHERE r.role = 11
+  AND EXISTS (SELECT 1 FROM {post_rules} AS t WHERE t.actor_id = r.actor_id)
+
+-- fragment: queue_posts
+  SELECT p.actor_id, p.rkey FROM bsky.posts AS p
+    WHERE q.kind = 1 AND p.root_actor = q.actor_id AND p.root_rkey = q.rkey
+  UNION ALL
+  SELECT p.actor_id, p.rkey FROM bsky.posts AS p
+    WHERE q.kind = 2 AND p.quote_actor = q.actor_id AND p.quote_rkey = q.rkey
+  UNION ALL
+  SELECT p.actor_id, p.rkey FROM bsky.posts AS p
+    WHERE q.kind = 3 AND p.parent_actor = q.actor_id AND p.parent_rkey = q.rkey
+  UNION ALL
+  SELECT t.actor_id, t.rkey FROM {post_rules} AS t
+    WHERE q.kind = 4 AND t.root_actor = q.rkey AND t.actor_id = q.actor_id
+  UNION ALL
+  SELECT t.actor_id, t.rkey FROM {post_rules} AS t WHERE q.kind = 5 AND t.actor_id = q.actor_id
+
+-- fragment: columns
+actor_id, rkey, root_actor, root_rkey, parent_actor, parent_rkey, violates_threadgate, violates_embedding_rules,
+  is_hidden, has_invalid_root
+
+-- fragment: judged
+-- Judges the posts in `keys`. A gate counts if its account and record key are those of the post. A list counts with the items of
+-- its owner, if the gate names it by DID: a handle can change hands, and list items name their list by DID. A post that was never
+-- seen breaks no rule: its parent or gate may be known later.
+--
+-- `mentioned`: the replies whose thread allows mentioned accounts, and whose author the first post mentions. `bsky.posts.mentions`
+-- has all mentions of a post with less than 20. The facets of another one may have 800 kB: they are searched once, not for each
+-- reply.
+posts AS MATERIALIZED (
+  SELECT p.* FROM keys AS k CROSS JOIN LATERAL (
+    SELECT p.actor_id, p.rkey, p.parent_actor, p.parent_rkey, p.root_actor, p.root_rkey, p.quote_actor, p.quote_collection,
+      p.quote_rkey
+    FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey AND p.cid IS NOT NULL
+      AND (p.root_actor IS NOT NULL OR p.quote_collection = 1) OFFSET 0) AS p
+),
+asking AS MATERIALIZED (
+  SELECT p.actor_id, p.rkey, p.root_actor, p.root_rkey FROM posts AS p
+  CROSS JOIN LATERAL (SELECT 1 FROM bsky.threadgates AS g WHERE g.actor_id = p.root_actor AND g.rkey = p.root_rkey
+    AND g.post_actor = g.actor_id AND g.post_rkey = g.rkey AND g.is_restricted AND g.allow_mentioned OFFSET 0) AS g
+  WHERE p.actor_id <> p.root_actor
+),
+first_posts AS MATERIALIZED (
+  SELECT r.* FROM (SELECT DISTINCT root_actor, root_rkey FROM asking) AS t CROSS JOIN LATERAL (
+    SELECT r.actor_id, r.rkey, r.mentions, coalesce(cardinality(r.mentions), 0) >= 20 AS has_more,
+      CASE WHEN cardinality(r.mentions) >= 20 THEN r.facets END AS facets
+    FROM bsky.posts AS r WHERE r.actor_id = t.root_actor AND r.rkey = t.root_rkey OFFSET 0) AS r
+),
+mentioned AS MATERIALIZED (
+  SELECT q.actor_id, q.rkey FROM asking AS q JOIN first_posts AS r ON r.actor_id = q.root_actor AND r.rkey = q.root_rkey
+  WHERE q.actor_id = ANY (r.mentions)
+  UNION ALL
+  SELECT q.actor_id, q.rkey FROM (
+    SELECT q.*, (SELECT a.did FROM bsky.actors AS a WHERE a.id = q.actor_id) AS did FROM asking AS q
+    JOIN first_posts AS r ON r.actor_id = q.root_actor AND r.rkey = q.root_rkey WHERE r.has_more OFFSET 0) AS q
+  WHERE (q.root_actor, q.root_rkey, q.did) IN (SELECT r.actor_id, r.rkey, m.did #>> '{}' FROM first_posts AS r CROSS JOIN LATERAL
+    jsonb_path_query(r.facets, '$[*].features[*] ? (@."$type" == "app.bsky.richtext.facet#mention").did') AS m(did)
+    WHERE r.has_more)
+),
+judged AS MATERIALIZED (
+  SELECT p.actor_id, p.rkey, p.root_actor, p.root_rkey, p.parent_actor, p.parent_rkey,
+    coalesce(p.actor_id <> p.root_actor AND g.is_restricted AND (g.allow_followers OR g.allow_following
+      OR g.allow_lists IS NOT NULL), false) AS depends_on_accounts,
+    coalesce(p.actor_id <> p.root_actor AND g.is_restricted, false)
+      AND NOT (g.allow_mentioned AND (p.actor_id, p.rkey) IN (SELECT m.actor_id, m.rkey FROM mentioned AS m))
+      AND NOT (g.allow_followers AND EXISTS (
+        SELECT FROM bsky.follows AS f WHERE f.subject_actor = p.root_actor AND f.actor_id = p.actor_id))
+      AND NOT (g.allow_following AND EXISTS (
+        SELECT FROM bsky.follows AS f WHERE f.subject_actor = p.actor_id AND f.actor_id = p.root_actor))
+      AND NOT (g.allow_lists IS NOT NULL AND EXISTS (
+        SELECT FROM unnest(g.allow_lists[:20]) AS u(uri)
+        CROSS JOIN LATERAL (SELECT l.* FROM bsky.resolve_uri(u.uri) AS l WHERE u.uri LIKE 'at://did:%') AS l
+        CROSS JOIN LATERAL (SELECT 1 FROM bsky.list_items AS i WHERE i.list_actor = l.actor_id AND i.list_rkey = l.rkey
+          AND i.subject_actor = p.actor_id AND i.actor_id = l.actor_id LIMIT 1) AS i))
+      AS violates_threadgate,
+    CASE WHEN g.hidden_replies IS NULL THEN false
+      ELSE g.hidden_replies @> ARRAY[bsky.uri(p.actor_id, 1, p.rkey)] END AS is_hidden,
+    CASE WHEN e.embedding_disabled AND p.actor_id <> p.quote_actor THEN true WHEN e.detached_uris IS NULL THEN false
+      ELSE e.detached_uris @> ARRAY[bsky.uri(p.actor_id, 1, p.rkey)] END AS violates_embedding_rules,
+    CASE WHEN a.actor_id IS NULL OR p.root_actor IS NULL THEN false
+      WHEN (p.parent_actor, p.parent_rkey) = (p.root_actor, p.root_rkey) THEN a.parent_actor IS NOT NULL
+      ELSE (a.root_actor, a.root_rkey) IS DISTINCT FROM (p.root_actor, p.root_rkey) END AS has_invalid_root
+  FROM posts AS p
+  LEFT JOIN LATERAL (SELECT * FROM bsky.threadgates AS g WHERE g.actor_id = p.root_actor AND g.rkey = p.root_rkey
+    AND g.post_actor = g.actor_id AND g.post_rkey = g.rkey OFFSET 0) AS g ON true
+  LEFT JOIN LATERAL (SELECT * FROM bsky.postgates AS e WHERE p.quote_collection = 1 AND e.actor_id = p.quote_actor
+    AND e.rkey = p.quote_rkey AND e.post_actor = e.actor_id AND e.post_rkey = e.rkey OFFSET 0) AS e ON true
+  LEFT JOIN LATERAL (SELECT a.actor_id, a.parent_actor, a.root_actor, a.root_rkey FROM bsky.posts AS a
+    WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a ON true
+),
+wanted AS MATERIALIZED (
+  SELECT actor_id, rkey, root_actor, root_rkey, parent_actor, parent_rkey, violates_threadgate, violates_embedding_rules,
+    is_hidden, has_invalid_root
+  FROM judged
+  WHERE depends_on_accounts OR violates_threadgate OR violates_embedding_rules OR is_hidden OR has_invalid_root
+)
+
+-- fragment: append
+-- Appends the differences between two sets of rows, `stored` and `wanted`, to the log. The last statement of a transaction. A
+-- check has a snapshot that is older than the end of the log, and rolls its changes back: it appends nothing.
+changed AS (
+  SELECT coalesce(w.actor_id, s.actor_id) AS actor_id, coalesce(w.rkey, s.rkey) AS rkey,
+    CASE WHEN s.violates_threadgate THEN s.parent_actor END AS from_actor, s.parent_rkey AS from_rkey,
+    CASE WHEN w.violates_threadgate THEN w.parent_actor END AS to_actor, w.parent_rkey AS to_rkey
+  FROM stored AS s FULL JOIN wanted AS w ON w.actor_id = s.actor_id AND w.rkey = s.rkey
+  WHERE coalesce(s.violates_threadgate, false) <> coalesce(w.violates_threadgate, false)
+    OR coalesce(s.violates_embedding_rules, false) <> coalesce(w.violates_embedding_rules, false)
+    OR coalesce(s.is_hidden, false) <> coalesce(w.is_hidden, false)
+    OR coalesce(s.has_invalid_root, false) <> coalesce(w.has_invalid_root, false)
+    OR s.violates_threadgate AND (s.parent_actor, s.parent_rkey) IS DISTINCT FROM (w.parent_actor, w.parent_rkey)
+),
+numbered AS MATERIALIZED (
+  SELECT *, n / 1000 AS block, n % 1000 AS place
+  FROM (SELECT *, (row_number() OVER (ORDER BY actor_id, rkey) - 1)::int4 AS n FROM changed) AS c
+),
+changes AS (
+  SELECT block, array_agg(6::int2) AS kinds, array_agg(2::int2) AS ops, array_agg(actor_id ORDER BY place) AS actors,
+    array_agg(1) AS collections, array_agg(rkey ORDER BY place) AS rkeys, array_agg(0::int8) AS revs,
+    array_agg(NULL::bytea) AS cids
+  FROM numbered GROUP BY 1
+),
+refs AS (
+  SELECT block, array_agg(place) AS places, array_agg(3::int2) AS roles, array_agg(delta::int2) AS deltas,
+    array_agg(actor_id) AS actors, array_agg(1) AS collections, array_agg(rkey) AS rkeys
+  FROM (
+    SELECT block, place, 1 AS delta, from_actor AS actor_id, from_rkey AS rkey FROM numbered
+    WHERE from_actor IS NOT NULL AND (from_actor, from_rkey) IS DISTINCT FROM (to_actor, to_rkey)
+    UNION ALL
+    SELECT block, place, -1, to_actor, to_rkey FROM numbered
+    WHERE to_actor IS NOT NULL AND (from_actor, from_rkey) IS DISTINCT FROM (to_actor, to_rkey)
+  ) AS r GROUP BY 1
+)
+SELECT skua.append_changes(c.kinds, c.ops, c.actors, c.collections, c.rkeys, c.revs, c.cids, NULL, coalesce(r.places, '{}'),
+  coalesce(r.roles, '{}'), coalesce(r.deltas, '{}'), coalesce(r.actors, '{}'), coalesce(r.collections, '{}'),
+  coalesce(r.rkeys, '{}'))
+FROM changes AS c LEFT JOIN refs AS r USING (block)
+WHERE current_setting('transaction_isolation') = 'read committed' AND skua.is_logging_changes()
+
+-- fragment: judge
+-- Makes the rows of the posts in `keys` equal to the judgement.
+{{judged}},
+stored AS MATERIALIZED (
+  SELECT t.* FROM keys AS k CROSS JOIN LATERAL (SELECT * FROM {post_rules} AS t
+    WHERE t.actor_id = k.actor_id AND t.rkey = k.rkey OFFSET 0) AS t
+),
+removed AS (
+  DELETE FROM {post_rules} AS t USING (
+    SELECT actor_id, rkey FROM stored EXCEPT SELECT actor_id, rkey FROM wanted
+  ) AS old WHERE t.actor_id = old.actor_id AND t.rkey = old.rkey
+),
+written AS (
+  INSERT INTO {post_rules} AS t ({{columns}}) SELECT {{columns}} FROM wanted ORDER BY actor_id, rkey
+  ON CONFLICT (actor_id, rkey) DO UPDATE SET root_actor = EXCLUDED.root_actor, root_rkey = EXCLUDED.root_rkey,
+    parent_actor = EXCLUDED.parent_actor, parent_rkey = EXCLUDED.parent_rkey,
+    violates_threadgate = EXCLUDED.violates_threadgate, violates_embedding_rules = EXCLUDED.violates_embedding_rules,
+    is_hidden = EXCLUDED.is_hidden, has_invalid_root = EXCLUDED.has_invalid_root
+  WHERE t IS DISTINCT FROM EXCLUDED
+),
+{{append}} AND EXISTS (SELECT 1 FROM skua.consumers WHERE id = {consumer} AND role = 'live')
+
+-- fill
+WITH keys AS MATERIALIZED (
+  SELECT p.actor_id, p.rkey FROM bsky.posts AS p JOIN bsky.threadgates AS g
+    ON g.actor_id = p.root_actor AND g.rkey = p.root_rkey WHERE p.cid IS NOT NULL
+  UNION
+  SELECT p.actor_id, p.rkey FROM bsky.posts AS p JOIN bsky.postgates AS e
+    ON e.actor_id = p.quote_actor AND e.rkey = p.quote_rkey WHERE p.cid IS NOT NULL AND p.quote_collection = 1
+  UNION
+  SELECT p.actor_id, p.rkey FROM bsky.posts AS p JOIN bsky.posts AS a
+    ON a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey
+  WHERE p.cid IS NOT NULL AND a.cid IS NOT NULL AND p.root_actor IS NOT NULL
+    AND CASE WHEN (p.parent_actor, p.parent_rkey) = (p.root_actor, p.root_rkey) THEN a.parent_actor IS NOT NULL
+      ELSE (a.root_actor, a.root_rkey) IS DISTINCT FROM (p.root_actor, p.root_rkey) END
+),
+{{judged}}
+INSERT INTO {post_rules} ({{columns}}) SELECT {{columns}} FROM wanted ORDER BY actor_id, rkey
+
+-- fold
+-- The last statement of a fold, because it locks the end of the log.
+WITH keys AS MATERIALIZED (
+  SELECT DISTINCT actor_id, rkey FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id = 1
+),
+{{judge}}
+
+-- drain
+WITH {{taken_posts}},
+keys AS MATERIALIZED (SELECT DISTINCT actor_id, rkey FROM taken),
+{{judge}}
+
+-- publish
+WITH stored AS (SELECT * FROM {former}), wanted AS (SELECT * FROM {next}),
+{{append}}
+
+-- differences
+WITH keys AS MATERIALIZED (
+  (SELECT actor_id, rkey FROM bsky.posts WHERE $1::int4 IS NULL
+     OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+  UNION
+  (SELECT actor_id, rkey FROM {post_rules} WHERE $1::int4 IS NULL
+     OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+),
+{{judged}},
+stored AS MATERIALIZED (
+  SELECT t.* FROM keys AS k
+  CROSS JOIN LATERAL (SELECT {{columns}} FROM {post_rules} AS t WHERE t.actor_id = k.actor_id AND t.rkey = k.rkey OFFSET 0) AS t
+)
+(SELECT 'missing: ' || w::text FROM (TABLE wanted EXCEPT TABLE stored) AS w
+UNION ALL
+SELECT 'not wanted: ' || s::text FROM (TABLE stored EXCEPT TABLE wanted) AS s)
+LIMIT 10

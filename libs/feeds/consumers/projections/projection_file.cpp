@@ -1,0 +1,206 @@
+#include "consumers/projections/projection_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <boost/algorithm/string/replace.hpp>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace skua::consumers {
+namespace {
+
+/// The lines that begin a part. Those without an argument end with the word.
+constexpr std::string_view kParts[] = {
+    "projection:", "version:", "help:",     "lanes:",          "depends on:", "table:",
+    "index:",      "include:", "fragment:", "internal table:", "fill",        "fold",
+    "drain",       "waiting",  "publish",   "differences"};
+
+/// A fragment may contain others, to this depth.
+constexpr int kDepth = 8;
+
+struct Part {
+  /// Without its colon.
+  std::string_view kind;
+  std::string argument;
+  std::string body;
+  int line = 0;
+};
+
+[[noreturn]] void fail(int line, const std::string& what) {
+  throw std::invalid_argument(fmt::format("line {}: {}", line, what));
+}
+
+/// The part that a line begins, if it begins one.
+std::optional<Part> part_at(std::string_view line) {
+  if (!line.starts_with("-- ")) return std::nullopt;
+  line.remove_prefix(3);
+  for (const std::string_view kind : kParts) {
+    if (!kind.ends_with(':')) {
+      if (line == kind) return Part{.kind = kind, .argument = {}, .body = {}};
+    } else if (line.starts_with(kind)) {
+      return Part{.kind = kind.substr(0, kind.size() - 1),
+                  .argument = std::string(trimmed(line.substr(kind.size()))),
+                  .body = {}};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Part> parts_of(std::string_view text) {
+  std::vector<Part> parts;
+  int number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (auto part = part_at(line)) {
+      part->line = number;
+      parts.push_back(std::move(*part));
+    } else if (trimmed(line).empty() || trimmed(line).starts_with("--")) {
+      continue;
+    } else if (parts.empty()) {
+      fail(number, "SQL in front of the first part");
+    } else {
+      parts.back().body += std::string(line) + '\n';
+    }
+  }
+  for (Part& part : parts) {
+    std::string_view body = trimmed(part.body);
+    if (body.ends_with(';')) body.remove_suffix(1);
+    part.body = std::string(trimmed(body));
+  }
+  return parts;
+}
+
+/// Reads the parts of one file, and of those that it includes.
+class Reader {
+ public:
+  explicit Reader(const IncludedFile& included) : included_(included) {}
+
+  Projection read(std::string_view text) {
+    read_parts(text);
+    expand(projection_.fill);
+    expand(projection_.fold);
+    expand(projection_.drain);
+    for (std::string* one :
+         {&projection_.waiting_pos, &projection_.publish, &projection_.differences}) {
+      expand(*one);
+    }
+    require(!projection_.name.empty(), "-- projection: NAME");
+    require(!projection_.tables.empty(), "-- table: NAME");
+    require(!projection_.fill.empty(), "-- fill");
+    require(!projection_.fold.empty(), "-- fold");
+    require(!projection_.differences.empty(), "-- differences");
+    return std::move(projection_);
+  }
+
+ private:
+  void read_parts(std::string_view text) {
+    for (Part& part : parts_of(text)) take(std::move(part));
+  }
+
+  void take(Part part) {
+    const std::string_view kind = part.kind;
+    if (kind == "projection") {
+      projection_.name = part.argument;
+    } else if (kind == "version") {
+      projection_.version = number_of(part);
+    } else if (kind == "help") {
+      projection_.help = part.argument;
+    } else if (kind == "lanes") {
+      if (part.argument != "several") fail(part.line, "`-- lanes:` has the value `several`");
+      projection_.has_lanes = true;
+    } else if (kind == "depends on") {
+      projection_.depends_on = names_of(part.argument);
+    } else if (kind == "table" || kind == "internal table") {
+      projection_.tables.push_back({.name = part.argument,
+                                    .definition = body_of(part),
+                                    .indexes = {},
+                                    .is_internal = kind != "table"});
+    } else if (kind == "index") {
+      if (projection_.tables.empty()) fail(part.line, "an index in front of the first table");
+      projection_.tables.back().indexes.push_back(part.argument);
+    } else if (kind == "include") {
+      std::string text(included_(part.argument));
+      boost::replace_all(text, "PROJECTION", projection_.name);
+      read_parts(text);
+    } else if (kind == "fragment") {
+      fragments_.insert_or_assign("{{" + part.argument + "}}", std::move(part.body));
+    } else if (kind == "fill") {
+      projection_.fill.push_back(body_of(part));
+    } else if (kind == "fold") {
+      projection_.fold.push_back(body_of(part));
+    } else if (kind == "drain") {
+      projection_.drain.push_back(body_of(part));
+    } else if (kind == "waiting") {
+      projection_.waiting_pos = body_of(part);
+    } else if (kind == "publish") {
+      projection_.publish = body_of(part);
+    } else {
+      projection_.differences = body_of(part);
+    }
+  }
+
+  static std::string body_of(Part& part) {
+    if (part.body.empty()) fail(part.line, fmt::format("`-- {}` has no SQL", part.kind));
+    return std::move(part.body);
+  }
+
+  static std::int32_t number_of(const Part& part) {
+    std::int32_t number = 0;
+    const char* const end = part.argument.data() + part.argument.size();
+    const auto read = std::from_chars(part.argument.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end || number < 1) {
+      fail(part.line, "the version is a number from 1 on");
+    }
+    return number;
+  }
+
+  static std::vector<std::string> names_of(std::string_view list) {
+    std::vector<std::string> names;
+    while (!list.empty()) {
+      const std::size_t end = std::min(list.find(','), list.size());
+      names.emplace_back(trimmed(list.substr(0, end)));
+      list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return names;
+  }
+
+  void expand(std::vector<std::string>& statements) const {
+    for (std::string& sql : statements) expand(sql);
+  }
+  void expand(std::string& sql) const {
+    for (int depth = 0; depth < kDepth; ++depth) {
+      for (const auto& [name, text] : fragments_) boost::replace_all(sql, name, text);
+    }
+    if (const std::size_t at = sql.find("{{"); at != std::string::npos) {
+      const std::string name = sql.substr(at, sql.find("}}", at) + 2 - at);
+      throw std::invalid_argument(name + " is no fragment of the file, or contains itself");
+    }
+  }
+
+  static void require(bool has, const char* part) {
+    if (!has) throw std::invalid_argument(fmt::format("`{}` is missing", part));
+  }
+
+  const IncludedFile& included_;
+  Projection projection_;
+  /// By name, with the braces.
+  std::map<std::string, std::string> fragments_;
+};
+
+}  // namespace
+
+Projection parse_projection(std::string_view text, const IncludedFile& included) {
+  return Reader(included).read(text);
+}
+
+}  // namespace skua::consumers

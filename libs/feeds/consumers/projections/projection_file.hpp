@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "consumers/projections/projection.hpp"
+
+namespace skua::consumers {
+
+/// Returns the text of a file that a projection includes by its name. Throws std::invalid_argument
+/// if there is none.
+using IncludedFile = std::function<std::string_view(std::string_view name)>;
+
+/// Reads a projection from a file of SQL with these lines, each of which begins a part:
+///
+///   -- projection: NAME             -- version: NUMBER (1)      -- help: ONE SENTENCE
+///   -- lanes: several               -- depends on: NAME, NAME
+///   -- table: NAME                  the columns, as in CREATE TABLE; the first table is the main
+///   one
+///   -- internal table: NAME         the same, without a view
+///   -- index: (COLUMNS)             of the table above
+///   -- include: FILE                the parts of another file, in which PROJECTION is the name
+///   -- fragment: NAME               a text that other parts contain as {{NAME}}, also before it
+///   -- fill, -- fold, -- drain, -- waiting, -- publish, -- differences
+///                                   the statements of Projection
+///
+/// Other lines that begin with `--` are comments. Throws std::invalid_argument with the line of a
+/// mistake: SQL outside of a part, an unknown fragment, or a missing part.
+Projection parse_projection(std::string_view text, const IncludedFile& included);
+
+}  // namespace skua::consumers

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/guarded.hpp"
+#include "http_server/message_source.hpp"
+#include "streams/change_reader.hpp"
+
+namespace skua::streams {
+
+/// The changes for one client: the common part of `/changes` and `/subscribe`. It has at most one
+/// page of older changes; recent ones stay with the reader until the client takes them. The server
+/// calls it on its thread, the reader (FeedClient) on another one.
+class FeedStream : public http_server::MessageSource,
+                   public FeedClient,
+                   public std::enable_shared_from_this<FeedStream> {
+ public:
+  /// The reader outlives it.
+  FeedStream(ChangeReader& reader, StreamForm form, const Opened& opened,
+             std::shared_ptr<const ChangeFilter> filter);
+  ~FeedStream() override;
+  FeedStream(const FeedStream&) = delete;
+  FeedStream& operator=(const FeedStream&) = delete;
+
+  void connect(std::function<void()> wake) final;
+  http_server::MessageBatch next(std::size_t max_bytes) final;
+
+  StreamForm form() const final { return form_; }
+  bool wants(const ChangeEvent& event) const final;
+  std::int64_t next_position() const final { return next_; }
+  void more() final;
+  void take(ChangePage page) final;
+  void fail(const FeedError& error) final;
+
+ protected:
+  /// The message for a change; nothing: it has none. `time_us` grows from change to change.
+  virtual std::optional<http_server::Message> message_of(const ChangeEvent& event,
+                                                         std::int64_t time_us) const = 0;
+
+  // On the server's thread.
+
+  /// The position of the last change that was looked at.
+  Position position() const { return {timeline_, next_ - 1}; }
+  /// For the changes after the last one that was looked at.
+  void set_filter(std::shared_ptr<const ChangeFilter> filter);
+  const std::shared_ptr<const ChangeFilter>& filter() const { return filter_; }
+  /// Ends the stream because of what the client sent.
+  http_server::StreamEnd refused(const char* error, std::string message, std::uint16_t code);
+  /// While it waits, `next` returns nothing.
+  void set_waits(bool waits) { waits_ = waits; }
+  void wake();
+
+ private:
+  struct Received {
+    std::function<void()> wake;
+    /// The filter, for the reader's thread.
+    std::shared_ptr<const ChangeFilter> filter;
+    std::optional<ChangePage> page;
+    std::optional<FeedError> error;
+  };
+
+  /// Appends messages of the changes from a position on. False: there are none now.
+  bool add_messages(http_server::MessageBatch& batch, std::size_t max_bytes, std::size_t& bytes);
+  /// For a page from `next_` on.
+  void ask_for_older();
+  void add_message(const ChangeEvent& event, http_server::MessageBatch& batch, std::size_t& bytes);
+
+  FeedMetrics& metrics() { return reader_.metrics(); }
+
+  ChangeReader& reader_;
+  const StreamForm form_;
+  const std::int32_t timeline_;
+  const std::int64_t since_us_;
+  std::shared_ptr<const ChangeFilter> filter_;
+  std::atomic<std::int64_t> next_;
+  std::int64_t time_us_ = 0;
+  /// The page whose changes the client gets, and the index of the next one.
+  std::optional<ChangePage> page_;
+  std::size_t place_ = 0;
+  bool has_asked_ = false;
+  /// The page that it asked for has another filter.
+  bool ignores_page_ = false;
+  bool waits_ = false;
+  Guarded<Received> received_;
+};
+
+}  // namespace skua::streams

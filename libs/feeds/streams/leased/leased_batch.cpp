@@ -1,0 +1,138 @@
+#include "streams/leased/leased_batch.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "streams/change_event.hpp"
+#include "streams/log_pages.hpp"
+
+namespace skua::streams {
+
+namespace {
+
+constexpr std::size_t kMostPatterns = 1'000;
+constexpr std::size_t kMostAccounts = 10'000;
+
+/// Changes that one page looks at, and pages that one call looks at: other consumers wait
+/// meanwhile.
+constexpr std::size_t kChangesOfPage = 1'000;
+constexpr int kPages = 10;
+
+PageAccounts accounts_of(const consumers::Lease& lease) {
+  return {.lane = lease.name.lane,
+          .lanes = lease.lanes,
+          .only = lease.key,
+          .without = lease.waiting_keys};
+}
+
+/// What a lease has for the consumer.
+struct Found {
+  std::vector<std::shared_ptr<const ChangeEvent>> events;
+  /// The position after the last change that was looked at.
+  std::int64_t end = 0;
+  /// The log does not have the first change any more.
+  bool is_lost = false;
+};
+
+Found read_changes(postgres::Session& session, const consumers::Lease& lease,
+                   const ChangeFilter& filter, std::size_t max_bytes) {
+  const std::int32_t timeline = read_log_state(session).timeline;
+  const auto accounts = accounts_of(lease);
+  const auto most = static_cast<std::size_t>(std::max(lease.batch, 1));
+  Found found{.events = {}, .end = lease.pos};
+  std::size_t bytes = 0;
+  for (int page_number = 0; page_number < kPages; ++page_number) {
+    const auto rest = static_cast<std::size_t>(lease.end - found.end);
+    if (rest == 0 || found.events.size() >= most || bytes >= max_bytes) break;
+    const PageLimits limits{.changes = std::min(rest, kChangesOfPage),
+                            .events = most - found.events.size(),
+                            .bytes = max_bytes - bytes};
+    const auto page = read_page(session, timeline, found.end, 0, filter, limits, accounts);
+    if (!page) {
+      found.is_lost = found.events.empty();
+      break;
+    }
+    if (page->next == found.end) break;
+    for (const auto& event : page->events) {
+      bytes += event->record.size();
+      found.events.push_back(event);
+    }
+    found.end = page->next;
+  }
+  return found;
+}
+
+}  // namespace
+
+Checked<ChangeFilter> parse_leased_filter(const std::string& json) {
+  const auto object = nlohmann::json::parse(json, nullptr, false);
+  if (!object.is_object()) return std::string("the filter is not a JSON object");
+  std::vector<std::string> collections;
+  std::vector<std::string> dids;
+  std::vector<std::string> ops;
+  std::vector<std::string> kinds;
+  const std::pair<const char*, std::vector<std::string>*> members[] = {
+      {"collections", &collections}, {"dids", &dids}, {"ops", &ops}, {"kinds", &kinds}};
+  for (const auto& [name, values] : members) {
+    const auto found = object.find(name);
+    if (found == object.end()) continue;
+    if (!found->is_array()) return fmt::format("{} is not a list", name);
+    for (const auto& value : *found) {
+      if (!value.is_string()) return fmt::format("{} is not a list of texts", name);
+      values->push_back(value.get<std::string>());
+    }
+  }
+  auto patterns = parse_collections(collections, kMostPatterns);
+  if (!patterns) return std::move(patterns).error();
+  auto accounts = parse_dids(dids, kMostAccounts);
+  if (!accounts) return std::move(accounts).error();
+  auto operations = parse_choice("op", ops, known_operations());
+  if (!operations) return std::move(operations).error();
+  auto wanted = parse_choice("kind", kinds, known_kinds());
+  if (!wanted) return std::move(wanted).error();
+  return ChangeFilter{*std::move(patterns), *std::move(accounts), *std::move(operations),
+                      *std::move(wanted)};
+}
+
+LeasedChanges lease_changes(postgres::Session& session, const consumers::LaneRequest& request,
+                            const ChangeFilter& filter, std::size_t max_bytes) {
+  const auto lease = consumers::take_lease(session, request);
+  if (!lease) return {};
+  auto found = read_changes(session, *lease, filter, max_bytes);
+  if (found.is_lost) {
+    consumers::report_loss(session, lease->name, read_log_state(session).oldest);
+    return {.batch = std::nullopt, .has_more = true};
+  }
+  const auto count = static_cast<std::int32_t>(found.events.size());
+  const std::int64_t first = count > 0 ? found.events.front()->pos : found.end;
+  if (!consumers::note_batch(session, lease->name, first, found.end, count)) return {};
+  if (count > 0) return {.batch = LeasedBatch{lease->name, std::move(found.events)}};
+  consumers::acknowledge(session, lease->name, {.through = std::nullopt, .ends = true});
+  return {.batch = std::nullopt, .has_more = true};
+}
+
+void count_batch(FeedMetrics& metrics, const LeasedBatch& batch) {
+  metrics.batches += 1;
+  metrics.batch_changes += batch.events.size();
+}
+
+void count_end(FeedMetrics& metrics, BatchEnd end, consumers::LeaseResult result) {
+  if (result == consumers::LeaseResult::NotOfLease) return;
+  if (result == consumers::LeaseResult::Lost) end = BatchEnd::LeaseLost;
+  metrics.batch_ends.at(static_cast<std::size_t>(end)) += 1;
+}
+
+std::string changes_json(const LeasedBatch& batch) {
+  std::string json = "[";
+  for (const auto& event : batch.events) {
+    if (json.size() > 1) json += ",";
+    json += change_json(*event);
+  }
+  return json + "]";
+}
+
+}  // namespace skua::streams

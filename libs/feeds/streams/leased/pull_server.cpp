@@ -1,0 +1,321 @@
+#include "streams/leased/pull_server.hpp"
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "atproto/sha256.hpp"
+#include "base/log.hpp"
+#include "base/problem.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "consumers/fold_step.hpp"
+#include "postgres/connection_string.hpp"
+#include "streams/leased/leased_batch.hpp"
+#include "streams/log_pages.hpp"
+
+namespace skua::streams {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kMostChanges = 10'000;
+constexpr std::int64_t kLongestLease = 3'600;
+/// Shorter than the server waits for an answer.
+constexpr std::int64_t kLongestWait = 20;
+constexpr std::int64_t kLongestRetry = 86'400;
+constexpr std::size_t kErrorCharacters = 1'000;
+
+const std::set<std::string>& members_of(PullAction action) {
+  static const std::map<PullAction, std::set<std::string>> kMembers = {
+      {PullAction::Fetch, {"consumer", "max", "lease_seconds", "wait_seconds"}},
+      {PullAction::Ack, {"consumer", "batch", "through", "lease_seconds"}},
+      {PullAction::Nack, {"consumer", "batch", "pos", "error", "retry_seconds", "reject"}},
+      {PullAction::Renew, {"consumer", "batch", "lease_seconds"}}};
+  return kMembers.at(action);
+}
+
+/// Reads the members of a body. The first error stays.
+class BodyReader {
+ public:
+  explicit BodyReader(const json& body) : body_(body) {}
+
+  std::optional<std::int64_t> number(const char* name, std::int64_t least, std::int64_t most) {
+    const auto found = body_.find(name);
+    if (found == body_.end()) return std::nullopt;
+    if (found->is_number_integer() && *found >= least && *found <= most) return *found;
+    fail(fmt::format("{} is a number from {} to {}", name, least, most));
+    return std::nullopt;
+  }
+  std::optional<std::string> text(const char* name) {
+    const auto found = body_.find(name);
+    if (found == body_.end()) return std::nullopt;
+    if (found->is_string()) return found->get<std::string>();
+    fail(fmt::format("{} is a text", name));
+    return std::nullopt;
+  }
+  std::optional<bool> boolean(const char* name) {
+    const auto found = body_.find(name);
+    if (found == body_.end()) return std::nullopt;
+    if (found->is_boolean()) return found->get<bool>();
+    fail(fmt::format("{} is true or false", name));
+    return std::nullopt;
+  }
+  std::optional<Position> position(const char* name) {
+    const auto given = text(name);
+    if (!given) return std::nullopt;
+    auto position = parse_position(*given);
+    if (!position) fail(fmt::format("{} is a position such as 1-4711", name));
+    return position;
+  }
+  void fail(std::string error) {
+    if (error_.empty()) error_ = std::move(error);
+  }
+  const std::string& error() const { return error_; }
+
+ private:
+  const json& body_;
+  std::string error_;
+};
+
+/// False: the text has another form.
+bool read_lease(const std::string& text, consumers::LeaseName& lease) {
+  const auto first = text.find('-');
+  const auto second = first == std::string::npos ? first : text.find('-', first + 1);
+  if (second == std::string::npos || second + 1 == text.size()) return false;
+  const char* start = text.data();
+  const auto lane = std::from_chars(start, start + first, lease.lane);
+  const auto epoch = std::from_chars(start + first + 1, start + second, lease.epoch);
+  lease.owner = text.substr(second + 1);
+  return lane.ec == std::errc() && lane.ptr == start + first && epoch.ec == std::errc() &&
+         epoch.ptr == start + second;
+}
+
+using http_server::Exchange;
+using http_server::Response;
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+Response refusal(unsigned status, std::string_view error, std::string_view message) {
+  return http_server::error_response(status, error, message);
+}
+
+/// Whether an Authorization header has the token of a consumer.
+bool has_token(const std::string& authorization, const consumers::LeasedConsumer& consumer) {
+  const auto token = http_server::bearer_token(authorization);
+  return token && token_hash(*token) == consumer.secret;
+}
+
+Response response_of(consumers::LeaseResult result) {
+  switch (result) {
+    case consumers::LeaseResult::Lost:
+      return refusal(409, "LeaseLost", "the lease has ended: the changes are delivered again");
+    case consumers::LeaseResult::NotOfLease:
+      return refusal(400, "InvalidRequest", "the position is not one of the batch");
+    case consumers::LeaseResult::Held:
+      return {.body = R"({"leased":true})"};
+    case consumers::LeaseResult::Ended:
+      break;
+  }
+  return {.body = R"({"leased":false})"};
+}
+
+}  // namespace
+
+std::string token_hash(std::string_view token) {
+  const auto digest =
+      atproto::sha256({reinterpret_cast<const std::uint8_t*>(token.data()), token.size()});
+  std::string text;
+  for (const std::uint8_t byte : digest) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+std::string lease_text(const consumers::LeaseName& lease) {
+  return fmt::format("{}-{}-{}", lease.lane, lease.epoch, lease.owner);
+}
+
+Checked<PullRequest> parse_pull_request(PullAction action, const std::string& body) {
+  // No member has a value with values, so none is built: the thread of the sockets calls this.
+  const auto is_shallow = [](int depth, json::parse_event_t /*event*/, const json& /*value*/) {
+    return depth <= 1;
+  };
+  const json object = json::parse(body, is_shallow, false);
+  if (!object.is_object()) return std::string("the body is not a JSON object");
+  for (const auto& [name, value] : object.items()) {
+    if (!members_of(action).contains(name)) {
+      return fmt::format("unknown member '{}'", printable(name, 100));
+    }
+  }
+  BodyReader reader(object);
+  PullRequest request;
+  request.action = action;
+  request.consumer = reader.text("consumer").value_or("");
+  if (request.consumer.empty()) reader.fail("consumer is missing");
+  if (action != PullAction::Fetch &&
+      !read_lease(reader.text("batch").value_or(""), request.lease)) {
+    reader.fail("batch is not the batch of an answer to fetch");
+  }
+  const auto lease_seconds = reader.number("lease_seconds", 1, kLongestLease);
+  if (lease_seconds) request.lease_time = std::chrono::seconds(*lease_seconds);
+  request.max = static_cast<std::int32_t>(reader.number("max", 1, kMostChanges).value_or(100));
+  request.wait = std::chrono::seconds(reader.number("wait_seconds", 0, kLongestWait).value_or(0));
+  request.position = reader.position(action == PullAction::Ack ? "through" : "pos");
+  request.is_final = reader.boolean("reject").value_or(false);
+  if (const auto error = reader.text("error")) request.error = printable(*error, kErrorCharacters);
+  if (const auto retry = reader.number("retry_seconds", 0, kLongestRetry)) {
+    request.retry = std::chrono::seconds(*retry);
+  }
+  if (!reader.error().empty()) return reader.error();
+  return request;
+}
+
+PullServer::PullServer(postgres::Runtime& runtime, Options options, FeedMetrics& metrics)
+    : options_(options),
+      metrics_(metrics),
+      thread_(runtime,
+              {.session_name = postgres::process_name("skua pull"),
+               .component = "pull",
+               .failure = "pull consumers get no changes",
+               .retries_sql_errors = true},
+              [this](postgres::LazySession& session, const std::stop_token& stop) {
+                return round(session, stop);
+              }) {}
+
+void PullServer::add_routes(http_server::Server::Routes& routes) {
+  const std::pair<const char*, PullAction> paths[] = {{"/pull/fetch", PullAction::Fetch},
+                                                      {"/pull/ack", PullAction::Ack},
+                                                      {"/pull/nack", PullAction::Nack},
+                                                      {"/pull/renew", PullAction::Renew}};
+  for (const auto& [path, served] : paths) {
+    routes[path] = {http_server::Method::Post,
+                    [this, action = served](const std::shared_ptr<Exchange>& exchange) {
+                      accept(action, exchange);
+                    }};
+  }
+}
+
+void PullServer::accept(PullAction action, const std::shared_ptr<Exchange>& exchange) {
+  auto request = parse_pull_request(action, exchange->request().body);
+  if (!request) return exchange->answer(refusal(400, "InvalidRequest", request.error()));
+  const auto until = SteadyClock::now() + request->wait;
+  arrived_.with([&](std::vector<Waiting>& arrived) {
+    arrived.push_back({*std::move(request), exchange, until});
+  });
+  thread_.notify();
+}
+
+milliseconds PullServer::round(postgres::LazySession& lazy, const std::stop_token& /*stop*/) {
+  auto arrived = arrived_.with([](std::vector<Waiting>& all) { return std::exchange(all, {}); });
+  for (Waiting& waiting : arrived) waiting_.push_back(std::move(waiting));
+  if (waiting_.empty()) return milliseconds(1'000);
+  try {
+    postgres::Session& session = lazy.get();
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+      at = try_answer(session, *at) ? waiting_.erase(at) : std::next(at);
+    }
+  } catch (const postgres::SqlError&) {
+    for (const Waiting& waiting : waiting_) {
+      waiting.exchange->answer(
+          refusal(503, "DatabaseUnavailable", "the database does not answer: try again later"));
+    }
+    waiting_.clear();
+    throw;
+  }
+  return waiting_.empty() ? milliseconds(1'000) : options_.idle_pause;
+}
+
+bool PullServer::try_answer(postgres::Session& session, Waiting& waiting) {
+  try {
+    return answer(session, waiting);
+  } catch (const postgres::SqlError& error) {
+    if (consumers::failed_work(error) == consumers::FailedWork::Server) throw;
+    const std::string& name = waiting.request.consumer;
+    logger("pull")->error("{}: the request failed: {}", name,
+                          with_code(error.what(), problem("consumer-stuck")));
+    if (const auto consumer = consumers::find_leased_consumer(session, name)) {
+      consumers::note_unreadable(session, consumer->id, error);
+    }
+    waiting.exchange->answer(refusal(500, "InternalError", "the changes cannot be read"));
+    return true;
+  }
+}
+
+bool PullServer::answer(postgres::Session& session, Waiting& waiting) {
+  const auto consumer = consumers::find_leased_consumer(session, waiting.request.consumer);
+  const auto& authorization = waiting.exchange->request().authorization;
+  if (!consumer || consumer->is_webhook || !has_token(authorization, *consumer)) {
+    waiting.exchange->answer(
+        refusal(401, "Unauthorized", "there is no pull consumer with this name and token"));
+    return true;
+  }
+  if (waiting.request.action == PullAction::Fetch) return fetch(session, waiting, *consumer);
+  end_lease(session, waiting, *consumer);
+  return true;
+}
+
+bool PullServer::fetch(postgres::Session& session, Waiting& waiting,
+                       const consumers::LeasedConsumer& consumer) {
+  if (consumer.state != "running") {
+    const bool is_stopped = consumer.state == "stopped";
+    waiting.exchange->answer(refusal(
+        is_stopped ? 409 : 410, is_stopped ? "ConsumerStopped" : "CursorTooOld", consumer.error));
+    return true;
+  }
+  const auto filter = parse_leased_filter(consumer.filter);
+  if (!filter) {
+    waiting.exchange->answer(refusal(500, "InvalidFilter", filter.error()));
+    return true;
+  }
+  const auto changes = lease_changes(session,
+                                     {.consumer_id = consumer.id,
+                                      .owner = random_token(),
+                                      .duration = waiting.request.lease_time,
+                                      .most = waiting.request.max,
+                                      .ignores_pause = true},
+                                     *filter);
+  const auto& batch = changes.batch;
+  if (!batch && (changes.has_more || SteadyClock::now() < waiting.until)) return false;
+  if (batch) count_batch(metrics_, *batch);
+  waiting.exchange->answer(
+      Response{.body = batch ? fmt::format(R"({{"batch":"{}","changes":{}}})",
+                                           lease_text(batch->lease), changes_json(*batch))
+                             : R"({"changes":[]})"});
+  return true;
+}
+
+void PullServer::end_lease(postgres::Session& session, Waiting& waiting,
+                           const consumers::LeasedConsumer& consumer) {
+  const PullRequest& request = waiting.request;
+  consumers::LeaseName lease = request.lease;
+  lease.consumer_id = consumer.id;
+  std::optional<std::int64_t> pos;
+  if (request.position) {
+    if (request.position->timeline != read_log_state(session).timeline) {
+      count_end(metrics_, BatchEnd::LeaseLost, consumers::LeaseResult::Lost);
+      return waiting.exchange->answer(response_of(consumers::LeaseResult::Lost));
+    }
+    pos = request.position->pos;
+  }
+  auto result = consumers::LeaseResult::Lost;
+  if (request.action == PullAction::Ack) {
+    result =
+        consumers::acknowledge(session, lease, {.through = pos, .duration = request.lease_time});
+    count_end(metrics_, BatchEnd::Acknowledged, result);
+  } else if (request.action == PullAction::Renew) {
+    result = consumers::renew_lease(session, lease, request.lease_time);
+  } else {
+    result = consumers::report_failure(
+        session, lease,
+        {.pos = pos, .error = request.error, .wait = request.retry, .is_final = request.is_final});
+    count_end(metrics_, BatchEnd::Failed, result);
+  }
+  waiting.exchange->answer(response_of(result));
+}
+
+}  // namespace skua::streams

@@ -1,0 +1,338 @@
+#include "streams/leased/webhook_sender.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "atproto/base64.hpp"
+#include "atproto/sha256.hpp"
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "base/problem.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "base/time.hpp"
+#include "consumers/fold_step.hpp"
+#include "consumers/tuning.hpp"
+#include "postgres/connection_string.hpp"
+#include "streams/change_event.hpp"
+#include "streams/leased/leased_batch.hpp"
+#include "transport/errc.hpp"
+
+namespace skua::streams {
+
+namespace {
+
+constexpr std::string_view kSecretPrefix = "whsec_";
+constexpr std::size_t kSecretBytes = 32;
+/// Of an answer: only a failure is read from it.
+constexpr std::size_t kMaxAnswer = 16 * 1024;
+constexpr std::size_t kAnswerCharacters = 300;
+/// Shorter parts of a URL are words.
+constexpr std::size_t kShortestSecret = 6;
+constexpr std::string_view kHidden = "(hidden)";
+/// Answers that are about the changes, and not about the receiver.
+constexpr std::array<unsigned, 5> kAboutChanges = {400, 409, 413, 422, 500};
+
+ByteView bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+std::string base64_of(ByteView bytes) {
+  std::string text;
+  atproto::append_base64(text, bytes);
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+Position position_of(const ChangeEvent& event) {
+  return {event.timeline, event.pos};
+}
+
+/// Text of an answer, without the parts of the path and query of the URL that may be a secret.
+std::string shown(std::string text, const std::string& url) {
+  constexpr std::string_view kEnds = "/?&=#";
+  const std::size_t scheme = url.find("://");
+  std::size_t at = url.find_first_of(kEnds, scheme == std::string::npos ? 0 : scheme + 3);
+  while (at < url.size()) {
+    const std::size_t begin = at + 1;
+    at = std::min(url.find_first_of(kEnds, begin), url.size());
+    const std::string part = url.substr(begin, at - begin);
+    if (part.size() < kShortestSecret) continue;
+    for (auto found = text.find(part); found != std::string::npos;
+         found = text.find(part, found + kHidden.size())) {
+      text.replace(found, part.size(), kHidden);
+    }
+  }
+  return printable(text, kAnswerCharacters);
+}
+
+/// A failure of one change in the body of a successful answer.
+std::optional<consumers::LeaseFailure> failure_in(const std::string& body, const LeasedBatch& batch,
+                                                  const std::string& url) {
+  const auto answer = nlohmann::json::parse(body, nullptr, false);
+  if (!answer.is_object() || !answer.contains("failed")) return std::nullopt;
+  const auto& failed = answer["failed"];
+  consumers::LeaseFailure failure{.pos = {}, .error = "the receiver refused a change", .wait = {}};
+  if (!failed.is_object()) return failure;
+  if (const auto error = failed.find("error"); error != failed.end() && error->is_string()) {
+    failure.error = shown(error->get<std::string>(), url);
+  }
+  if (const auto retry = failed.find("retry"); retry != failed.end() && retry->is_boolean()) {
+    failure.is_final = !retry->get<bool>();
+  }
+  const auto pos = failed.find("pos");
+  if (pos == failed.end() || !pos->is_string()) return failure;
+  for (const auto& event : batch.events) {
+    if (position_of(*event).text() == pos->get_ref<const std::string&>()) failure.pos = event->pos;
+  }
+  if (!failure.pos) failure.error = "the receiver refused a change that it was not sent";
+  return failure;
+}
+
+consumers::FailureCause cause_of(ErrorCode error) {
+  using transport::errc;
+  if (error == errc::host_not_found || error == errc::host_lookup_failed) {
+    return consumers::FailureCause::Name;
+  }
+  if (error == errc::tls_failed || error == errc::tls_untrusted)
+    return consumers::FailureCause::Tls;
+  if (error == errc::http_timed_out) return consumers::FailureCause::Slow;
+  if (error == errc::http_dropped) return consumers::FailureCause::Change;
+  if (error == errc::http_malformed) return consumers::FailureCause::Address;
+  return consumers::FailureCause::Unreachable;
+}
+
+consumers::FailureCause cause_of(unsigned status) {
+  if (std::ranges::find(kAboutChanges, status) != kAboutChanges.end()) {
+    return consumers::FailureCause::Change;
+  }
+  if (status == 401 || status == 403 || status == 407) return consumers::FailureCause::Refused;
+  const bool asks_to_wait = status == 408 || status == 425 || status == 429 || status > 500;
+  return asks_to_wait ? consumers::FailureCause::Busy : consumers::FailureCause::Address;
+}
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kReadWebhooks{1'000};
+/// Requests of one webhook at a time.
+constexpr int kMostRequests = 16;
+/// A lease outlives its request, so that the outcome can be stored.
+constexpr milliseconds kAfterRequest{5'000};
+/// Requests at a time, and requests that wait: at most the lanes of many webhooks.
+constexpr std::size_t kAtOnce = 256;
+
+}  // namespace
+
+std::string webhook_signature(const std::string& secret, const std::string& id,
+                              std::int64_t timestamp, const std::string& body) {
+  std::string_view text = secret;
+  if (text.starts_with(kSecretPrefix)) text.remove_prefix(kSecretPrefix.size());
+  const Bytes key = atproto::parse_base64(text).value_or(Bytes());
+  const auto digest =
+      atproto::hmac_sha256(key, bytes_of(fmt::format("{}.{}.{}", id, timestamp, body)));
+  return "v1," + base64_of(digest);
+}
+
+std::string new_webhook_secret() {
+  return std::string(kSecretPrefix) + base64_of(random_bytes(kSecretBytes));
+}
+
+transport::HttpRequest webhook_request(const std::string& consumer, const std::string& url,
+                                       const std::string& secret, const LeasedBatch& batch,
+                                       Timestamp now) {
+  const std::string id =
+      fmt::format("{}:{}:{}", consumer, position_of(*batch.events.front()).text(),
+                  position_of(*batch.events.back()).text());
+  const std::int64_t timestamp =
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  const std::string body =
+      fmt::format(R"({{"consumer":"{}","changes":{}}})", consumer, changes_json(batch));
+  transport::HttpRequest request;
+  request.url = url;
+  request.origin = transport::HostOrigin::configured;
+  request.headers = {{"webhook-id", id},
+                     {"webhook-timestamp", std::to_string(timestamp)},
+                     {"webhook-signature", webhook_signature(secret, id, timestamp, body)}};
+  request.json = body;
+  request.max_body_bytes = kMaxAnswer;
+  request.plain = true;
+  return request;
+}
+
+std::optional<consumers::LeaseFailure> webhook_failure(const Result<transport::HttpAnswer>& answer,
+                                                       const LeasedBatch& batch,
+                                                       const std::string& url) {
+  if (!answer) {
+    // A change can make the receiver hang or crash; everything else concerns the receiver.
+    const bool is_about_changes = answer.error() == transport::errc::http_timed_out ||
+                                  answer.error() == transport::errc::http_dropped;
+    return consumers::LeaseFailure{.pos = {},
+                                   .error = "no answer: " + answer.error().message(),
+                                   .wait = {},
+                                   .is_temporary = !is_about_changes,
+                                   .cause = cause_of(answer.error())};
+  }
+  if (answer->status >= 200 && answer->status < 300) return failure_in(answer->body, batch, url);
+  const consumers::FailureCause cause = cause_of(answer->status);
+  std::string error = fmt::format("HTTP {}", answer->status);
+  if (!answer->body.empty()) error += ": " + shown(answer->body, url);
+  consumers::LeaseFailure failure{.pos = {},
+                                  .error = std::move(error),
+                                  .wait = {},
+                                  .is_temporary = cause != consumers::FailureCause::Change,
+                                  .cause = cause};
+  if (const auto wait = transport::asked_wait(*answer, system_clock().now())) failure.wait = *wait;
+  return failure;
+}
+
+WebhookSender::WebhookSender(postgres::Runtime& runtime, Options options, FeedMetrics& metrics)
+    : runtime_(runtime),
+      options_(std::move(options)),
+      metrics_(metrics),
+      thread_(runtime,
+              {.session_name = postgres::process_name(consumers::kWebhooksSession),
+               .component = "webhook",
+               .failure = "webhooks get no changes",
+               .retries_sql_errors = true},
+              [this](postgres::LazySession& session, const std::stop_token& stop) {
+                return round(session, stop);
+              }),
+      client_({.ca_file = options_.ca_file,
+               .total_timeout = options_.request_time,
+               .max_redirects = 0,
+               .max_at_once = kAtOnce}) {}
+
+void WebhookSender::stop() {
+  if (std::exchange(stopped_, true)) return;
+  thread_.request_stop();
+  thread_.stop();
+  client_.stop();
+  if (outcomes_.with([](const std::vector<Outcome>& outcomes) { return outcomes.empty(); })) return;
+  try {
+    postgres::Session session(runtime_.database_url, postgres::process_name("skua stop"));
+    store_outcomes(session);
+  } catch (const postgres::SqlError& error) {
+    logger("webhook")->warn("leases stay until they expire: {}", error.what());
+  }
+}
+
+milliseconds WebhookSender::round(postgres::LazySession& lazy, const std::stop_token& stop) {
+  postgres::Session& session = lazy.get();
+  store_outcomes(session);
+  bool has_more = false;
+  if (SteadyClock::now() >= read_again_) read_webhooks(session);
+  for (auto& [id, served] : served_) {
+    try {
+      has_more = send_due(session, served, stop) || has_more;
+    } catch (const postgres::SqlError& error) {
+      if (consumers::failed_work(error) == consumers::FailedWork::Server) throw;
+      // Other webhooks continue.
+      served.not_before = SteadyClock::now() + options_.longest_wait;
+      consumers::note_unreadable(session, id, error);
+      logger("webhook")->error("{}: its changes cannot be read: {}", served.consumer.name,
+                               with_code(error.what(), problem("consumer-stuck")));
+    }
+  }
+  return has_more ? milliseconds(0) : options_.idle_pause;
+}
+
+bool WebhookSender::send_due(postgres::Session& session, Served& served,
+                             const std::stop_token& stop) {
+  bool has_more = false;
+  while (!stop.stop_requested() && SteadyClock::now() >= served.not_before) {
+    const int most = served.failures_in_a_row > 0 ? 1 : kMostRequests;
+    if (served.requests >= std::min(most, static_cast<int>(served.consumer.lanes))) break;
+    auto changes = lease_changes(session,
+                                 {.consumer_id = served.consumer.id,
+                                  .owner = random_token(),
+                                  .duration = options_.request_time + kAfterRequest},
+                                 served.filter);
+    has_more = has_more || changes.has_more;
+    if (!changes.batch) break;
+    crash_point("after_webhook_lease");
+    send(served, *std::move(changes.batch));
+  }
+  return has_more;
+}
+
+void WebhookSender::read_webhooks(postgres::Session& session) {
+  read_again_ = SteadyClock::now() + kReadWebhooks;
+  std::map<std::int32_t, Served> present;
+  for (consumers::LeasedConsumer& consumer : consumers::read_webhooks(session)) {
+    auto filter = parse_leased_filter(consumer.filter);
+    if (!filter) {
+      logger("webhook")->error("{}: the filter is malformed: {}", consumer.name, filter.error());
+      continue;
+    }
+    const std::int32_t id = consumer.id;
+    Served& served = present[id];
+    if (const auto known = served_.find(id); known != served_.end()) served = known->second;
+    served.consumer = std::move(consumer);
+    served.filter = *std::move(filter);
+  }
+  served_ = std::move(present);
+}
+
+void WebhookSender::send(Served& served, LeasedBatch batch) {
+  ++served.requests;
+  count_batch(metrics_, batch);
+  auto request = webhook_request(served.consumer.name, served.consumer.url, served.consumer.secret,
+                                 batch, system_clock().now());
+  client_.send(
+      std::move(request), [this, id = served.consumer.id, url = served.consumer.url,
+                           batch = std::move(batch)](const Result<transport::HttpAnswer>& answer) {
+        Outcome outcome{id, batch.lease, webhook_failure(answer, batch, url)};
+        outcomes_.with([&](std::vector<Outcome>& all) { all.push_back(std::move(outcome)); });
+        thread_.notify();
+      });
+}
+
+void WebhookSender::store_outcomes(postgres::Session& session) {
+  auto outcomes = outcomes_.with([](std::vector<Outcome>& all) { return std::exchange(all, {}); });
+  // A failure of the server here leaves leases behind, which expire.
+  for (const Outcome& outcome : outcomes) {
+    if (const auto served = served_.find(outcome.consumer_id); served != served_.end()) {
+      served->second.requests = std::max(0, served->second.requests - 1);
+    }
+  }
+  for (const Outcome& outcome : outcomes) store_outcome(session, outcome);
+}
+
+void WebhookSender::store_outcome(postgres::Session& session, const Outcome& outcome) {
+  crash_point("before_webhook_outcome");
+  const auto found = served_.find(outcome.consumer_id);
+  Served* served = found == served_.end() ? nullptr : &found->second;
+  if (!outcome.failure) {
+    count_end(metrics_, BatchEnd::Acknowledged, consumers::acknowledge(session, outcome.lease, {}));
+    if (served != nullptr) {
+      served->failures_in_a_row = 0;
+      served->not_before = {};
+    }
+    return;
+  }
+  consumers::LeaseFailure failure = *outcome.failure;
+  if (failure.is_temporary && served != nullptr) {
+    // Requests that fail at the same time count once.
+    if (SteadyClock::now() >= served->not_before) ++served->failures_in_a_row;
+    const int doublings = std::clamp(served->failures_in_a_row - 1, 0, 20);
+    const milliseconds wait =
+        std::min<milliseconds>(options_.first_wait * (1LL << doublings), options_.longest_wait);
+    failure.wait = std::clamp(failure.wait.value_or(wait), wait, options_.longest_wait);
+    served->not_before = SteadyClock::now() + *failure.wait;
+    logger("webhook")->warn("{}: {}; the next request in {} ms", served->consumer.name,
+                            failure.error, failure.wait->count());
+  } else if (served != nullptr) {
+    served->failures_in_a_row = 0;
+    logger("webhook")->warn("{}: {}", served->consumer.name, failure.error);
+  }
+  if (failure.is_temporary && !failure.wait) failure.wait = options_.first_wait;
+  count_end(metrics_, failure.is_temporary ? BatchEnd::Unavailable : BatchEnd::Failed,
+            consumers::report_failure(session, outcome.lease, failure));
+}
+
+}  // namespace skua::streams

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace skua {
+
+/// Converts the letters A to Z to lower case and keeps all other bytes, in every locale. For
+/// comparisons of host names, schemes and handles.
+constexpr char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+inline std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return ascii_lower(c); });
+  return lower;
+}
+
+/// Without the blanks, tabs and line ends at both ends. A view into `text`.
+constexpr std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// The general case of `is_utf8`: text that has bytes beyond ASCII.
+bool is_utf8_beyond_ascii(std::string_view text);
+
+/// Whether `text` is well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+/// ASCII, which most text is, costs one pass of eight bytes a step.
+inline bool is_utf8(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+  const char* p = text.data();
+  std::size_t left = text.size();
+  std::uint64_t seen = 0;
+  for (; left >= 8; p += 8, left -= 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, 8);
+    seen |= word;
+  }
+  for (; left > 0; ++p, --left) seen |= static_cast<unsigned char>(*p);
+  return (seen & kHighBits) == 0 || is_utf8_beyond_ascii(text);
+}
+
+/// The bytes of the well-formed sequence that begins `text`; 0: its first byte begins none. `text`
+/// is not empty.
+std::size_t utf8_length(std::string_view text);
+
+/// `text` for a terminal: at most `characters` long, tabs and line ends as spaces, other control
+/// characters, those that change the direction of text, and all beyond ASCII if it is not UTF-8, as
+/// `?`.
+std::string printable(std::string_view text, std::size_t characters);
+
+/// `text` for a column or a report, without loss: control characters and those that change the
+/// direction of text as `\u{202e}`, bytes that are not UTF-8 as `\xff`, a backslash as two.
+std::string escaped(std::string_view text);
+
+/// 1234567: `1,234,567`.
+std::string with_commas(std::int64_t number);
+
+/// The noun in the form that the count needs: "frame" for 1, "frames" for every other count. Knows
+/// the regular English plurals: "repositories", "indexes", "rows".
+std::string noun_for(std::int64_t count, std::string_view noun);
+
+/// A count with its noun: "1 frame", "2 frames", "0 repositories".
+std::string counted(std::int64_t count, std::string_view noun);
+
+/// A number of bytes for people: `12 kB`, `3.4 MB`, `5.6 GB`; decimal units.
+std::string size_text(double bytes);
+
+}  // namespace skua

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "event/errc.hpp"
+
+namespace skua::event {
+
+/// The first character from `at` on that ends the plain part of a JSON string: a quote, a backslash
+/// or a control character; otherwise `end`. Processes eight bytes per step, because most texts are
+/// long.
+inline const char* end_of_plain_text(const char* at, const char* end) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+  // The high bit of each byte that is 0; bits above the first match may be wrong.
+  const auto zeros = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighBits; };
+  for (; end - at >= 8; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    const std::uint64_t below_blank = (word - kOnes * 0x20) & ~word & kHighBits;
+    if ((zeros(word ^ kOnes * '"') | zeros(word ^ kOnes * '\\') | below_blank) != 0) break;
+  }
+  while (at != end && *at != '"' && *at != '\\' && static_cast<unsigned char>(*at) >= 0x20) ++at;
+  return at;
+}
+
+constexpr bool is_json_blank(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/// Appends the content of a JSON string (the bytes between its quotes) with its escapes resolved
+/// (RFC 8259 section 7). False: an invalid escape, half a surrogate pair, or a control character.
+bool append_unescaped(std::string& out, std::string_view content);
+
+/// A value within JSON text, located but not parsed. Empty: there is no value. Cheap to copy; the
+/// caller owns the text.
+class JsonSlice {
+ public:
+  JsonSlice() = default;
+  explicit JsonSlice(std::string_view text) : text_(text) {}
+
+  /// The text without surrounding blanks.
+  std::string_view text() const { return text_; }
+  /// False for null too: some producers write null for a missing value.
+  bool is_present() const { return !text_.empty() && text_ != "null"; }
+  bool is_object() const { return text_.starts_with('{'); }
+
+  /// The content of a string without escapes; nothing for anything else.
+  std::optional<std::string_view> plain_string() const;
+  /// The content of a string with its escapes resolved. It may be invalid UTF-8.
+  std::optional<std::string> string() const;
+  /// A number without point and exponent that fits into 64 bits.
+  std::optional<std::int64_t> integer() const;
+  std::optional<bool> boolean() const;
+
+ private:
+  std::string_view text_;
+};
+
+/// A field to find, and where to store it.
+struct JsonField {
+  std::string_view key;
+  JsonSlice& value;
+};
+
+/// Walks through the entries of an object without parsing their values; skipped values may be
+/// malformed. No allocation, no recursion.
+class JsonWalker {
+ public:
+  /// `text` starts with an object, possibly after blanks.
+  explicit JsonWalker(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+
+  /// Walks to the end of the object and fills the fields. For a repeated key the first value
+  /// counts, so that all readers agree; a key with escapes matches no field. Error: not an object,
+  /// or the object has no end; fields before the error are filled, and an object that has no end is
+  /// the value of its field.
+  Result<void> find(std::initializer_list<JsonField> fields);
+
+  /// Whether only blanks follow.
+  bool at_end();
+
+ private:
+  struct Entry {
+    std::string_view key;
+    JsonSlice value;
+  };
+
+  Result<void> open();
+  /// False: the object ended.
+  Result<bool> next(bool first, Entry& out);
+  void skip_blanks();
+  /// Each function moves `at_` behind the skipped value. False: the text ends too early.
+  bool skip_string();
+  bool skip_value();
+
+  const char* at_;
+  const char* end_;
+};
+
+/// Converts the text of a JSON record (RFC 8259; atproto.com/specs/data-model, JSON representation)
+/// to DAG-CBOR for the record decoder, without building a tree: keys in DAG-CBOR order, `$link`
+/// becomes a link, `$bytes` becomes bytes (base64, with or without padding), `123.0` becomes an
+/// integer. Other floats stay floats, and the decoder rejects them. It does not check that texts
+/// are UTF-8; `read_dag_cbor` does. Contains scratch memory: use one for each thread.
+class JsonTranscoder {
+ public:
+  /// Appends the single value in `json`. Error: it is not JSON, a key occurs twice, a `$link` or
+  /// `$bytes` is invalid, a number needs more than 64 bits, or the nesting is deeper than 128;
+  /// `out` then contains a part of it.
+  Result<void> append(std::string_view json, Bytes& out);
+
+ private:
+  /// A map's entry in `out_`: the text of its key, its start and its end.
+  struct Entry {
+    std::size_t begin;
+    std::size_t key;
+    std::size_t key_size;
+    std::size_t end;
+  };
+
+  // Each reads the value at `at_`; errc{} is success.
+  errc value(int depth);
+  errc object(int depth);
+  errc list(int depth);
+  errc number();
+  errc literal();
+  errc link(std::size_t begin);
+  errc bytes(std::size_t begin);
+  /// A string with its quotes. `out` is a view into the text, or into `unescaped_` until the next
+  /// string.
+  errc string(std::string_view& out);
+
+  /// The value of `$link` or `$bytes`, and the end of its object.
+  bool only_string(std::string_view& out);
+  /// Sorts the entries from `first` on; they belong to one map. Error: a key occurs twice.
+  errc sort(std::size_t first);
+  /// Writes the head into the byte that was reserved at `begin`.
+  void write_head(std::size_t begin, std::size_t size, bool is_map);
+  std::string_view key_of(const Entry& entry) const;
+  void skip_blanks();
+  /// Consumes this character and the blanks before it.
+  bool take(char c);
+
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  Bytes* out_ = nullptr;
+  std::vector<Entry> entries_;  // of all open maps
+  Bytes sorted_;
+  Bytes head_;
+  std::string unescaped_;
+};
+
+}  // namespace skua::event

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "atproto/data_model.hpp"
+#include "records/declarations.hpp"
+#include "records/gates.hpp"
+#include "records/lists.hpp"
+#include "records/post.hpp"
+#include "records/profile.hpp"
+#include "records/reactions.hpp"
+#include "records/reference.hpp"
+#include "records/relations.hpp"
+#include "records/services.hpp"
+
+namespace skua::records {
+
+/// A decoded record of a collection that has a table of its own. This list is the registry: all
+/// else (look-up by NSID, ids, references) is derived from it. Its order is that of the ids in
+/// `bsky.collections`, with frequent collections first. Texts point into the record's block.
+///
+/// Each struct has the constants `kCollection`, `kCollectionId` (its id in `bsky.collections`),
+/// `kType` and `kSingleton` (only a record with the key `self` counts). It has the fields
+/// `created_at` and `extra`, the text of a JSON object with all content that has no column; empty:
+/// there is none. `decode` makes it from a record. `visit_references` calls its argument with each
+/// `ActorRef&` and `RecordRef&` that is set.
+using Record = std::variant<std::monostate, Post, Like, Repost, Threadgate, Postgate, FeedGenerator,
+                            Follow, Block, List, ListItem, ListBlock, StarterPack, Verification,
+                            Profile, Status, ChatDeclaration, NotificationDeclaration,
+                            GermDeclaration, Labeler, VisibilityDeclaration>;
+
+/// The number of collections that have a struct.
+inline constexpr std::size_t kTypedCollections = std::variant_size_v<Record> - 1;
+
+/// The struct whose `kCollectionId` is `Id`.
+template <std::size_t Id>
+using TypedRecord = std::variant_alternative_t<Id, Record>;
+
+/// The result of decoding a record.
+struct Decoded {
+  /// Empty (monostate): the collection has no struct, or the record breaks its lexicon.
+  Record record;
+  /// The whole record as JSON text, without NULs; only when `record` is empty.
+  std::string json;
+  /// Why the record breaks its lexicon: the path of the field, a colon and a message.
+  std::optional<std::string> invalid_reason;
+  /// NULs that were dropped from the JSON texts made here (`json`, `extra`, `..._json`).
+  std::size_t nuls_removed = 0;
+};
+
+/// Decodes a record of any collection. Views in the result live as long as the buffer that was
+/// read. A record of a collection with a struct is checked against its lexicon
+/// (libs/foundation/lexicon). Never fails: what breaks its lexicon is kept as JSON with the reason.
+Decoded decode_record(std::string_view collection, std::string_view rkey,
+                      const atproto::Value& root);
+
+/// The same; a document with floats, which atproto forbids, breaks every lexicon.
+Decoded decode_record(std::string_view collection, std::string_view rkey,
+                      const atproto::Document& document);
+
+/// `createdAt` of a record that has a struct.
+std::optional<Timestamp> created_at(const Record& record);
+
+/// The struct's type, Metadata for collections without one.
+RecordType record_type_of(std::string_view collection);
+
+/// The struct's `kCollectionId`, 0 for collections without one.
+std::int32_t typed_collection_id(std::string_view collection);
+
+/// Calls `visit` with each reference of the record that is filled, ActorRef& or RecordRef&.
+template <class F>
+void visit_references(Record& record, F&& visit) {
+  std::visit(
+      [&](auto& typed) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(typed)>, std::monostate>) {
+          typed.visit_references(visit);
+        }
+      },
+      record);
+}
+
+/// Calls `f.template operator()<T>()` for the struct T of each typed collection, in the order of
+/// ids.
+template <class F>
+constexpr void for_each_collection(F&& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (f.template operator()<TypedRecord<I + 1>>(), ...);
+  }
+  (std::make_index_sequence<kTypedCollections>());
+}
+
+/// The collection of each struct, in the order of ids from 1 on.
+inline constexpr auto kCollectionNames = [] {
+  std::array<std::string_view, kTypedCollections> names;
+  std::size_t next = 0;
+  for_each_collection([&]<class T>() { names[next++] = T::kCollection; });
+  return names;
+}();
+
+}  // namespace skua::records

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "atproto/cid.hpp"
+#include "base/account_number.hpp"
+
+namespace skua::records {
+
+/// The five kinds of work that never wait for each other: each has its own lanes, workers and
+/// locks.
+enum class RecordType : std::uint8_t { Actor, Like, Social, Post, Metadata };
+
+inline constexpr std::array kRecordTypes = {RecordType::Actor, RecordType::Like, RecordType::Social,
+                                            RecordType::Post, RecordType::Metadata};
+
+constexpr std::string_view name_of(RecordType type) {
+  constexpr std::array<std::string_view, 5> kNames = {"actor", "like", "social", "post",
+                                                      "metadata"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+/// Another account that a record names. `id` is 0 until it is resolved to `bsky.actors.id`.
+struct ActorRef {
+  std::string_view did;
+  AccountNumber id = 0;
+};
+
+/// Another record that a record names. The views point into the record's block. The decoder fills
+/// it only when the URI names a record by DID; anything else is kept in the record's `extra`
+/// instead.
+struct RecordRef {
+  std::string_view did;
+  std::string_view collection;
+  std::string_view rkey;
+  /// Of a strongRef; absent where the lexicon has a plain URI.
+  std::optional<atproto::Cid> cid;
+
+  /// Filled by resolving; 0 before.
+  AccountNumber actor_id = 0;
+  std::int32_t collection_id = 0;
+  std::int64_t rkey_number = 0;
+};
+
+/// A record's reference to a blob (atproto.com/specs/data-model#blob-type), in the present form
+/// `{$type: blob, ref, mimeType, size}` or in the legacy form `{cid, mimeType}`.
+struct Blob {
+  /// The present form's link; absent in the legacy form.
+  std::optional<atproto::Cid> ref;
+  /// The legacy form's CID, as the record has it; empty in the present form.
+  std::string_view legacy_cid;
+  std::string_view mime_type;
+  /// Bytes; absent in the legacy form.
+  std::optional<std::int64_t> size;
+
+  /// The blob's CID as text, in either form of blob.
+  std::string cid_text() const { return ref ? ref->to_string() : std::string(legacy_cid); }
+};
+
+}  // namespace skua::records

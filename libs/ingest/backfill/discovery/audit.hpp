@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backfill/discovery/discovery.hpp"
+#include "backfill/queue/job_table.hpp"
+#include "base/time.hpp"
+#include "postgres/session.hpp"
+
+namespace skua::backfill {
+
+/// Removes the jobs of repositories that are complete at the revision that a list names for them
+/// (NewJob::listed), or at a later one; keeps the order of the others. Returns the number of
+/// removed jobs. In the caller's transaction. Throws postgres::SqlError.
+std::size_t leave_out_current(postgres::Session& session, std::vector<NewJob>& jobs);
+
+// An audit compares the revisions that hosts list with the stored ones, to find accounts whose last
+// commits never arrived on the stream: a relay drops a commit, or keeps fewer days than the indexer
+// was offline. If an account writes again, the gap becomes visible; an audit finds accounts that do
+// not write. All functions throw postgres::SqlError.
+
+struct AuditOptions {
+  /// The origin of the relay that names the hosts.
+  std::string relay;
+  /// From the beginning of one audit to the beginning of the next.
+  std::chrono::seconds every = std::chrono::hours(24);
+  /// False: there is no audit while the filter names accounts.
+  bool with_filtered_accounts = false;
+  /// The names of the relays that this process reads, as in `skua.cursors`.
+  std::vector<std::string> sources = {};
+  /// The minimum time between two pages, for all hosts together.
+  std::chrono::milliseconds page_interval{1'000};
+};
+
+/// Starts reading the relay's list of hosts if the last audit started `every` ago. The first audit
+/// of a database starts this long after the first call. Pass each page of accounts to
+/// `desynchronize_behind`.
+void begin_audit(postgres::Session& session, const AuditOptions& options, Timestamp now);
+
+/// Makes complete repositories wait for a resync if they are behind the revision that their host
+/// lists, and repositories of hidden accounts that their host lists as active: the message that
+/// ended their status may be missing. `repos`: the active accounts. Returns their number. It skips
+/// accounts that live elsewhere or whose host is unknown, accounts that the filter excludes, and
+/// revisions that may still arrive on the stream: those later than ten minutes before the newest
+/// event of `sources`. In the caller's transaction.
+std::size_t desynchronize_behind(postgres::Session& session, const std::string& host,
+                                 std::span<const ListedRepo> repos,
+                                 std::span<const std::string> sources, Timestamp now);
+
+/// Queues the repositories of these accounts, except those that are complete, and those that have
+/// or had a job: a cancelled job stays cancelled. Excluded accounts are left out. Returns how many
+/// jobs are new. Throws SqlError.
+std::size_t queue_signal_accounts(postgres::Session& session, std::span<const std::string> dids,
+                                  Timestamp now);
+
+}  // namespace skua::backfill

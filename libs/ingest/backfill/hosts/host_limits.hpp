@@ -1,0 +1,177 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/result.hpp"
+#include "base/seeded_hash.hpp"
+#include "base/time.hpp"
+#include "transport/adaptive_limit.hpp"
+#include "transport/http_client.hpp"
+
+namespace skua::backfill {
+
+/// The outcome of a download for its host. After a redirect this is the host that answered.
+/// `started_at`: when HostLimits::started was called for it. The look-up of the account's document
+/// happens between that time and the request.
+struct HostOutcome : transport::RequestOutcome {
+  /// A repository was downloaded.
+  bool repository = false;
+  /// For people; empty: no error.
+  std::string error = {};
+};
+
+/// The outcome of a getRepo for its host, except `started_at`. Pure; any thread.
+HostOutcome host_outcome(const Result<transport::HttpAnswer>& answer,
+                         std::chrono::microseconds duration, Timestamp now);
+
+/// Limits the disk space of downloaded repositories, from their first byte until they have been
+/// read: a total limit, and half of it for each site (site_of_origin). Small repositories stay in
+/// memory and need no disk space, so they continue when the space is used up. Any thread.
+class SpoolBudget {
+ public:
+  explicit SpoolBudget(std::uint64_t in_all) : in_all_(in_all) {}
+
+  /// False: there is no room, and nothing was reserved.
+  bool take(const std::string& site, std::uint64_t bytes);
+  /// The reserved bytes.
+  void give_back(const std::string& site, std::uint64_t bytes);
+
+  std::uint64_t taken() const;
+
+ private:
+  const std::uint64_t in_all_;
+  mutable std::mutex mutex_;
+  std::uint64_t taken_ = 0;
+  boost::unordered_flat_map<std::string, std::uint64_t, SeededHash> by_site_;
+};
+
+/// A rate per second for displays: an event that happened a minute ago has a third of the weight of
+/// a new one. No clock of its own; one thread.
+class DecayingRate {
+ public:
+  void add(double count, Timestamp now) {
+    rate_ = per_second(now) + count / kMemory.count();
+    at_ = std::max(at_, now);
+  }
+
+  double per_second(Timestamp now) const {
+    // A clock that is set back has no effect.
+    const std::chrono::duration<double> passed = std::max(now, at_) - at_;
+    return rate_ * std::exp(-passed / kMemory);
+  }
+
+ private:
+  static constexpr std::chrono::duration<double> kMemory{60};
+
+  double rate_ = 0;
+  Timestamp at_;
+};
+
+struct HostLimitsOptions {
+  transport::AdaptiveLimitOptions host = transport::requests_at_once();
+  /// Concurrent downloads of all hosts together.
+  std::size_t in_all = 64;
+  /// Hosts without active downloads and without a wait are forgotten after this time, or when more
+  /// than `most_known` hosts are known.
+  std::chrono::seconds forget_after = std::chrono::minutes(10);
+  std::size_t most_known = 4096;
+};
+
+/// How many downloads of a host may start.
+struct HostSlots {
+  std::string host;
+  std::size_t count = 0;
+};
+
+/// A host, for a display.
+struct HostMetrics {
+  std::string host;
+  std::size_t under_way = 0;
+  /// Its concurrency limit.
+  std::size_t at_once = 0;
+  /// No download starts before this time; nothing: there is no wait.
+  std::optional<Timestamp> waits_until;
+  std::uint64_t repositories = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t failures = 0;
+  double repositories_per_second = 0;
+  /// Empty: there was none.
+  std::string last_error;
+};
+
+/// Decides how many repositories of each host (the origin of a PDS) may be downloaded now. An
+/// AdaptiveLimit limits each host; a total is shared fairly. A free place goes to the site
+/// (site_of_origin) with the fewest active downloads, in rotation among equals, and there to the
+/// host with the fewest: the owner of a domain can create any number of hosts below it. While
+/// several hosts have work, none gets more than half of all places; while several sites have work,
+/// none gets more than three quarters. Slow hosts therefore cannot take all places.
+///
+/// Owned and called by one thread. No clock of its own, no I/O. Keeps about `most_known` hosts in
+/// memory, besides those with active downloads or a wait.
+class HostLimits {
+ public:
+  explicit HostLimits(const HostLimitsOptions& options);
+
+  /// How many downloads of each of these hosts may start now; hosts with none are left out.
+  /// Reserves nothing: call `started` for each start before the next call. Fastest when the hosts
+  /// are sorted.
+  std::vector<HostSlots> free_slots(std::span<const std::string> hosts_with_work,
+                                    Timestamp now) const;
+
+  void started(const std::string& host, Timestamp now);
+  /// Once for each started download; throws std::logic_error otherwise.
+  void finished(const std::string& host, const HostOutcome& outcome, Timestamp now);
+
+  /// When `free_slots` may return more although no download finishes; nothing: never.
+  std::optional<Timestamp> next_change(Timestamp now) const;
+
+  /// The active downloads of all hosts.
+  std::size_t under_way() const { return under_way_; }
+  /// At most `count` known hosts, those with the most active downloads first, then by name.
+  std::vector<HostMetrics> metrics(std::size_t count, Timestamp now) const;
+  std::size_t known_hosts() const { return hosts_.size(); }
+
+ private:
+  /// A known host, and what HostMetrics shows of it.
+  struct Host {
+    explicit Host(const transport::AdaptiveLimitOptions& options) : limit(options) {}
+
+    transport::AdaptiveLimit limit;
+    std::uint64_t repositories = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t failures = 0;
+    DecayingRate rate;
+    std::string last_error;
+  };
+  struct Standing {
+    std::size_t under_way = 0;
+    /// How many more may start, so that at most `most` are active.
+    std::size_t free = 0;
+  };
+
+  Standing standing_of(const std::string& host, std::size_t most, Timestamp now) const;
+  std::size_t under_way_of_site(const std::string& site) const;
+  void forget(std::chrono::seconds idle_for, Timestamp now);
+
+  const HostLimitsOptions options_;
+  boost::unordered_flat_map<std::string, Host, SeededHash> hosts_;
+  /// Active downloads by site; sites with none are left out.
+  boost::unordered_flat_map<std::string, std::size_t, SeededHash> sites_;
+  std::size_t under_way_ = 0;
+  /// The site of the last started download.
+  std::string last_started_;
+  Timestamp next_forget_;
+};
+
+}  // namespace skua::backfill

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "backfill/queue/job_outcomes.hpp"
+#include "backfill/repository/held_car.hpp"
+#include "repo/repository_listing.hpp"
+
+namespace skua::backfill {
+
+/// A repository between its first chunk and its end.
+struct UnfinishedRepository {
+  FetchedRepository fetched;
+  /// Views the fetched bytes.
+  repo::RepositoryListing listing;
+  /// Chunks that the workers have and that are not durable; one more until `complete`.
+  std::size_t pending = 1;
+  /// Called once by the Finisher. Set before `complete`.
+  std::function<void(JobEnd)> ended = nullptr;
+};
+
+/// The repositories whose records the workers are writing. Knows which are ready to be finished,
+/// and limits the size of the chunks that wait for workers: a reader thread waits here for room.
+/// Any thread.
+class UnfinishedRepositories {
+ public:
+  /// `chunk_bytes`: the largest size of all waiting chunks.
+  explicit UnfinishedRepositories(std::size_t chunk_bytes) : chunk_limit_(chunk_bytes) {}
+
+  using Id = std::uint64_t;
+
+  /// Adds a repository, which stays where it is until `take_ready` returns it.
+  Id begin(std::unique_ptr<UnfinishedRepository> repository);
+
+  /// Waits for room for a chunk, and counts it. False: a stop was requested.
+  bool add_chunk(Id id, std::size_t bytes, const std::stop_token& stop);
+  /// A chunk is durable.
+  void written(Id id, std::size_t bytes);
+  /// No more chunks come.
+  void complete(Id id);
+
+  /// Takes up to `limit` complete repositories without pending chunks, in the order in which they
+  /// became ready. Waits at most `wait` for the first, and at most `linger` for the others.
+  std::vector<std::unique_ptr<UnfinishedRepository>> take_ready(std::size_t limit,
+                                                                std::chrono::milliseconds wait,
+                                                                std::chrono::milliseconds linger,
+                                                                const std::stop_token& stop);
+
+  /// Repositories that were added and not taken.
+  std::size_t size() const;
+
+ private:
+  void release(Id id);
+
+  const std::size_t chunk_limit_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any room_;
+  std::condition_variable_any filled_;
+  boost::unordered_flat_map<Id, std::unique_ptr<UnfinishedRepository>> repositories_;
+  std::deque<std::unique_ptr<UnfinishedRepository>> ready_;
+  Id last_ = 0;
+  std::size_t chunk_bytes_ = 0;
+};
+
+}  // namespace skua::backfill

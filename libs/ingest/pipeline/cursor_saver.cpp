@@ -1,0 +1,150 @@
+#include "pipeline/cursor_saver.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "backfill/bootstrap/bootstrap_indexes.hpp"
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "postgres/connection_string.hpp"
+
+namespace skua::pipeline {
+namespace {
+
+/// How long another owner of a source is waited for after a lost connection. A server that was cut
+/// off from a process ends its session after a minute (postgres/connection_string.cpp).
+constexpr std::chrono::minutes kBusyPatience{5};
+/// The locks go with a broken connection: the saver takes them again sooner than the next save.
+constexpr std::chrono::milliseconds kRetry{1'000};
+
+}  // namespace
+
+CursorSaver::CursorSaver(postgres::Runtime& runtime, Options options)
+    : options_(std::move(options)),
+      clock_(runtime.clocks.server),
+      thread_(runtime,
+              {.session_name = postgres::process_name("skua run " + options_.sources.front()),
+               .prepare = [this](postgres::Session& session) { prepare(session); },
+               .component = "cursor",
+               .failure = "the cursor cannot be saved",
+               .retry_pause = std::min(options_.interval, kRetry),
+               .keeps_session = true},
+              [this](postgres::LazySession& /*session*/, const std::stop_token& /*stop*/) {
+                return save_or_wait();
+              }) {
+  postgres::Session& session = thread_.session().get();
+  for (const std::string& source : options_.sources) {
+    saved_at_start_.push_back(tables::load_cursor(session, source));
+  }
+  saved_ = saved_at_start_;
+}
+
+CursorSaver::~CursorSaver() {
+  thread_.stop();
+  locks_.clear();
+}
+
+void CursorSaver::prepare(postgres::Session& session) {
+  locks_.clear();
+  std::vector<std::unique_ptr<postgres::SourceLock>> locks;
+  for (const std::string& source : options_.sources) {
+    locks.push_back(std::make_unique<postgres::SourceLock>(session, source));
+  }
+  // In this order: a bootstrap that begins looks for sources that are held.
+  if (backfill::bootstrap_is_open(session)) {
+    throw std::runtime_error(
+        "a bootstrap is open: `skua backfill --bootstrap` fills this database, whose indexes are "
+        "missing meanwhile; let `skua backfill` come to its end first, which builds them");
+  }
+  locks_ = std::move(locks);
+}
+
+void CursorSaver::start(Progress progress) {
+  progress_ = std::move(progress);
+  thread_.start();
+}
+
+bool CursorSaver::waits_for(const postgres::SourceBusy& busy) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!busy_since_) {
+    busy_since_ = now;
+    logger("cursor")->warn("not saved, waiting for {}: {}",
+                           duration_text(std::chrono::seconds(kBusyPatience)), busy.what());
+  }
+  return now - *busy_since_ < kBusyPatience;
+}
+
+std::chrono::milliseconds CursorSaver::save_or_wait() {
+  try {
+    save();
+    busy_since_.reset();
+    return options_.interval;
+  } catch (const postgres::SourceBusy& busy) {
+    if (!waits_for(busy)) throw;
+    return std::min(options_.interval, kRetry);
+  }
+}
+
+void CursorSaver::save() {
+  // The locks went with the connection: another process may have the source by now.
+  postgres::Session& session = thread_.session().get();
+  try {
+    save_position(session);
+    for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+      tables::save_metrics(session, options_.sources[i], progress_.metrics(i));
+    }
+    // The WAL that the server has on disk now a later server must have, too.
+    session.note_wal_position();
+  } catch (const postgres::ServerError&) {
+    locks_.clear();
+    thread_.session().reset();
+    throw;
+  }
+}
+
+void CursorSaver::save_position(postgres::Session& session) {
+  std::vector<std::optional<Watermark>> moved(options_.sources.size());
+  bool has_moved = false;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    moved[i] = progress_.watermark(i);
+    if (moved[i] && moved[i]->seq == saved_[i]) moved[i].reset();
+    has_moved = has_moved || moved[i];
+  }
+  // In this order: what the cursor has passed must be among what is saved of repositories.
+  static const std::vector<tables::RepositoryProgress> kNone;
+  static const std::vector<tables::Gap> kNoGaps;
+  const auto end = options_.heads != nullptr ? progress_.first_unfinished() : 0;
+  const auto& repositories = options_.heads != nullptr ? options_.heads->collect(end) : kNone;
+  const auto& gaps = options_.heads != nullptr ? options_.heads->collect_gaps(end) : kNoGaps;
+  if (!has_moved && repositories.empty() && gaps.empty()) return;
+  crash_point("before_cursor");
+  postgres::Transaction transaction(session);
+  tables::save_repositories(session, repositories, options_.resync, clock_.now());
+  tables::desynchronize(session, gaps, clock_.now());
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (!moved[i]) continue;
+    tables::save_cursor(session, options_.sources[i], moved[i]->seq, moved[i]->time);
+  }
+  transaction.commit();
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i]) saved_[i] = moved[i]->seq;
+  }
+  if (options_.heads != nullptr) options_.heads->stored();
+  crash_point("after_cursor");
+}
+
+bool CursorSaver::stop() {
+  drop();
+  if (!progress_.watermark) return true;
+  try {
+    save();
+    return true;
+  } catch (const std::runtime_error& error) {
+    logger("cursor")->error(
+        "the cursor was not saved; the next start continues at the previous one: {}", error.what());
+    return false;
+  }
+}
+
+}  // namespace skua::pipeline

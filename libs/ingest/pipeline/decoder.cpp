@@ -1,0 +1,431 @@
+#include "pipeline/decoder.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "atproto/syntax.hpp"
+#include "base/log.hpp"
+#include "documents/errc.hpp"
+#include "pipeline/decode_guard.hpp"
+#include "verify/errc.hpp"
+
+namespace skua::pipeline {
+
+namespace {
+
+void count(IntakeCounters& intake, const event::DecodedFrame& frame, Timestamp now) {
+  switch (frame.type) {
+    case event::MessageType::Commit:
+      intake.commits += 1;
+      intake.ops += frame.events.size();
+      break;
+    case event::MessageType::Sync:
+      intake.syncs += 1;
+      break;
+    case event::MessageType::Identity:
+      intake.identities += 1;
+      break;
+    case event::MessageType::Account:
+      intake.accounts += 1;
+      break;
+    case event::MessageType::Info:
+      intake.infos += 1;
+      break;
+    case event::MessageType::Error:
+      intake.errors += 1;
+      break;
+    case event::MessageType::Unknown:
+      intake.unknown += 1;
+      break;
+  }
+  note_time(intake, frame.time, now);
+}
+
+CommitProcessor::Options processor_options(const DecoderServices& services) {
+  const VerificationServices* verification = services.verification;
+  if (verification == nullptr) return {.level = std::nullopt};
+  return {.level = verification->level,
+          .remembered = verification->remembered / services.decoders,
+          .has_hosts = verification->accounts.has_hosts()};
+}
+
+/// Adds an identity event to the first commit of an account, so that its handle is stored.
+void add_handle(event::DecodedFrame& message, const std::optional<std::string>& handle) {
+  if (!handle || handle->empty()) return;
+  event::UnresolvedEvent event;
+  event.did = message.did;
+  event.type = event::RecordType::Actor;
+  event.seq = message.seq;
+  event.body = event::IdentityChange{handle, message.time};
+  message.events.push_back(std::move(event));
+}
+
+/// Adds an account event to a commit of an account that is active again. Its time is that of the
+/// commit, which is later than the stored status.
+void add_active_status(event::DecodedFrame& message) {
+  event::UnresolvedEvent event;
+  event.did = message.did;
+  event.type = event::RecordType::Actor;
+  event.seq = message.seq;
+  event.body = event::AccountChange{.active = true, .status = {}, .time = message.rev->time()};
+  message.events.push_back(std::move(event));
+}
+
+}  // namespace
+
+Decoder::Decoder(DecoderServices services)
+    : services_(std::move(services)),
+      gate_(services_.out.runtime.clocks.latest, services_.out.intake),
+      processor_(processor_options(services_)),
+      budget_(services_.parked) {}
+
+void Decoder::take(AdmittedMessage& message) {
+  const auto now = FutureGate::SteadyTime::clock::now();
+  if (gate_.pass(message, dates_of(message), now)) begin(PendingFrame(std::move(message)));
+}
+
+bool Decoder::tick() {
+  keep_to_budget();
+  if (!gate_.empty()) {
+    for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {
+      begin(PendingFrame(std::move(message)));
+    }
+  }
+  return !gate_.empty() || !budget_.empty();
+}
+
+std::size_t Decoder::abandoned() const {
+  std::size_t abandoned = gate_.size();
+  for (const auto& [did, parked] : parked_) abandoned += parked.jobs.size();
+  return abandoned;
+}
+
+void Decoder::begin(PendingFrame job) {
+  if (!parked_.empty() && !job.did.empty()) {
+    if (const auto place = parked_.find(std::string(job.did)); place != parked_.end()) {
+      Parked& parked = place->second;
+      parked.bytes += job.bytes.size();
+      if (!replaces_last(parked, job)) parked.jobs.push_back(std::move(job));
+      count_parked(place->first, place->second);
+      return;
+    }
+  }
+  if (step(job) == Step::Done) return;
+  services_.out.in_flight.made_at(job.ticket, job.decoded->time);
+  const std::string did(job.did);
+  Parked& parked = parked_[did];
+  parked.bytes += job.bytes.size();
+  parked.jobs.push_back(std::move(job));
+  count_parked(did, parked);
+  services_.out.intake.accounts_waiting += 1;
+}
+
+Decoder::Step Decoder::step(PendingFrame& job) {
+  Step step = Step::Done;
+  guard_message(services_.out, job, [&] { step = decode_and_process(job); });
+  return step;
+}
+
+Decoder::Step Decoder::decode_and_process(PendingFrame& job) {
+  // The known head of an account that the filter excludes stays as it is: when the account is back,
+  // its missed commits show as a gap.
+  filter_ = services_.out.filter_now();
+  if (is_left_out(filter_, job.did)) {
+    const bool is_decoded = may_signal(services_.out, *filter_, job.did, job.bytes) &&
+                            decoder_.decode(job.bytes, decoded_).has_value();
+    leave_out(services_.out, job.ticket,
+              is_decoded ? std::span(decoded_.events) : std::span<event::UnresolvedEvent>());
+    return Step::Done;
+  }
+  if (job.defect) {
+    reject_defect(services_.out, job);
+    return Step::Done;
+  }
+  if (job.decoded) return process(job, *job.decoded);
+  if (const auto result = decoder_.decode(job.bytes, decoded_); !result) {
+    reject_message(services_.out, job.ticket, job.did, job.seq, result.error().message(),
+                   std::move(job.bytes));
+    return Step::Done;
+  }
+  return process(job, decoded_);
+}
+
+Decoder::Step Decoder::process(PendingFrame& job, event::DecodedFrame& message) {
+  const auto outcome =
+      processor_.process(message, job.answers, skips_host(job), services_.out.now());
+  if (const auto* question = std::get_if<CommitProcessor::Ask>(&outcome)) {
+    if (!job.decoded) job.decoded = std::make_unique<event::DecodedFrame>(std::move(message));
+    ask(job, *question);
+    return Step::Waits;
+  }
+  if (const auto* accepted = std::get_if<CommitProcessor::Accept>(&outcome)) {
+    accept(job, message, *accepted);
+  } else if (const auto* dropped = std::get_if<CommitProcessor::Drop>(&outcome)) {
+    drop(job, message, *dropped);
+  } else {
+    drop_stale(job, message);
+  }
+  return Step::Done;
+}
+
+void Decoder::accept(const PendingFrame& job, event::DecodedFrame& message,
+                     const CommitProcessor::Accept& accepted) {
+  IntakeCounters& intake = services_.out.intake;
+  if (accepted.is_verified) intake.verified += 1;
+  if (accepted.has_former_key) intake.former_keys += 1;
+  if (accepted.is_unsettled) intake.unsettled_accounts += 1;
+  if (accepted.continuity == verify::Continuity::Broken) {
+    intake.broke += 1;
+    logger("verify")->debug("did={} seq={}: messages are missing before it", job.did, job.seq);
+  }
+  if (accepted.is_active_again) {
+    logger("verify")->info("did={} seq={}: its host says that the hidden account is active",
+                           job.did, job.seq);
+  }
+  if (accepted.wants_key) ask_identity(job, 0, accounts::AccountSource::Freshness::Recent);
+  if (accepted.repository && services_.verification->heads != nullptr) {
+    services_.verification->heads->add(job.ticket, *accepted.repository, accepted.continuity);
+  }
+  if (accepted.wants_resync && services_.verification->heads != nullptr) {
+    services_.verification->heads->add_gap(job.ticket, {std::string(job.did), message.rev});
+  }
+  count(intake, message, services_.out.now());
+  if (message.type == event::MessageType::Info) {
+    logger("intake")->info("#info {}: {}", message.name, message.message);
+  }
+  event::fold_commit(message.events);
+  if (accepted.is_first) add_handle(message, job.answers.document_handle);
+  if (accepted.is_active_again) add_active_status(message);
+  dispatch(services_.out, filter_, job.ticket, message.events, message.time);
+}
+
+void Decoder::drop(const PendingFrame& job, const event::DecodedFrame& message,
+                   const CommitProcessor::Drop& dropped) {
+  if (dropped.is_gap && services_.verification->heads != nullptr) {
+    services_.verification->heads->add_gap(job.ticket, {std::string(job.did), message.rev});
+  }
+  services_.out.intake.drop(dropped.reason);
+  logger("verify")->debug("did={} seq={}: dropped: {}", job.did, job.seq,
+                          make_error_code(dropped.reason).message());
+  services_.out.in_flight.decoded(job.ticket, 0, message.time);
+}
+
+void Decoder::drop_stale(const PendingFrame& job, const event::DecodedFrame& message) {
+  services_.out.intake.stale_accounts += 1;
+  logger("verify")->debug("did={} seq={}: dropped: its host reports that the account is active",
+                          job.did, job.seq);
+  services_.out.in_flight.decoded(job.ticket, 0, message.time);
+}
+
+// The questions of a Decoder, their answers, and the frames that are parked until then.
+
+void Decoder::ask(PendingFrame& job, const CommitProcessor::Ask& question) {
+  using What = CommitProcessor::Ask::What;
+  job.question = question.what == What::Repository ? kLookup : ++questions_;
+  job.waits_for_host = question.what == What::HostStatus ||
+                       (question.what == What::Identity && !atproto::is_plc_did(job.did));
+  switch (question.what) {
+    case What::Repository:
+      return find_repository(job);
+    case What::Identity:
+      return ask_identity(job, job.question, question.freshness);
+    case What::HostStatus:
+      return ask_host(job);
+    case What::FormerKeys:
+      return ask_former_keys(job);
+  }
+}
+
+void Decoder::find_repository(const PendingFrame& job) {
+  RepositoryLookup::RowFound on_row;
+  if (!atproto::is_plc_did(job.did)) {
+    on_row = [this, answers = services_.answers](const tables::RepositoryRow& row) {
+      answers.pass(row.did, [this, row] { row_found(row); });
+    };
+  }
+  services_.verification->repositories->find(
+      std::string(job.did),
+      [this, answers = services_.answers](FoundRepository found) {
+        const std::string did = found.row.did;
+        answers.pass(did, [this, found = std::move(found)]() mutable {
+          repository_found(std::move(found));
+        });
+      },
+      std::move(on_row));
+}
+
+void Decoder::ask_identity(const PendingFrame& job, std::uint64_t question,
+                           accounts::AccountSource::Freshness freshness) {
+  const std::string did(job.did);
+  services_.verification->accounts.identity(
+      did, freshness,
+      [this, answers = services_.answers, did, question,
+       freshness](Result<documents::Account> account) {
+        answers.pass(did, [this, did, question, freshness, account = std::move(account)] {
+          identity_found(did, question, freshness, account);
+        });
+      });
+}
+
+void Decoder::ask_host(const PendingFrame& job) {
+  const std::string did(job.did);
+  services_.verification->accounts.status(
+      did, [this, answers = services_.answers, did,
+            question = job.question](Result<documents::HostStatus> status) {
+        answers.pass(did, [this, did, question, status = std::move(status)]() mutable {
+          status_found(did, question, std::move(status));
+        });
+      });
+}
+
+void Decoder::ask_former_keys(const PendingFrame& job) {
+  const std::string did(job.did);
+  services_.verification->accounts.keys_near(
+      did, job.decoded->rev->time(), accounts::AccountSource::KeyUse::Commits,
+      [this, answers = services_.answers, did,
+       question = job.question](Result<std::vector<atproto::Multikey>> keys) {
+        answers.pass(did, [this, did, question, keys = std::move(keys)]() mutable {
+          former_keys_found(did, question, std::move(keys));
+        });
+      });
+}
+
+void Decoder::row_found(const tables::RepositoryRow& row) {
+  processor_.set_repository(row);
+  const auto place = parked_.find(row.did);
+  if (place == parked_.end()) return;
+  place->second.jobs.front().waits_for_host = true;
+  count_parked(place->first, place->second);
+}
+
+void Decoder::repository_found(FoundRepository found) {
+  const std::string& did = found.row.did;
+  processor_.set_repository(found.row);
+  std::optional<atproto::Multikey> key;
+  if (found.account) key = found.account->key;
+  processor_.set_key(did, key, services_.out.now());
+  if (end_skip(did, kLookup)) return;
+  if (const auto place = parked_.find(did); found.account && place != parked_.end()) {
+    place->second.jobs.front().answers.document_handle = found.account->handle;
+  }
+  resume(did);
+}
+
+void Decoder::identity_found(const std::string& did, std::uint64_t question,
+                             accounts::AccountSource::Freshness freshness,
+                             const Result<documents::Account>& account) {
+  processor_.set_identity(did, account, freshness, services_.out.now());
+  if (question == 0) return;  // a refresh, while the stream continues
+  end_skip(did, question);
+  PendingFrame* job = waiting_for(did, question);
+  if (job == nullptr) return;
+  job->answers.has_fresh_identity = true;
+  if (account) {
+    job->answers.document_handle = account->handle;
+  } else {
+    job->answers.is_tombstoned = account.error() == documents::errc::did_tombstoned;
+  }
+  resume(did);
+}
+
+void Decoder::status_found(const std::string& did, std::uint64_t question,
+                           Result<documents::HostStatus> status) {
+  end_skip(did, question);
+  PendingFrame* job = waiting_for(did, question);
+  if (job == nullptr) return;
+  job->answers.asked_host = true;
+  if (status) job->answers.host_status = *std::move(status);
+  resume(did);
+}
+
+void Decoder::former_keys_found(const std::string& did, std::uint64_t question,
+                                Result<std::vector<atproto::Multikey>> keys) {
+  PendingFrame* job = waiting_for(did, question);
+  if (job == nullptr) return;
+  job->answers.has_former_keys = true;
+  if (keys) job->answers.former_keys = *std::move(keys);
+  resume(did);
+}
+
+Decoder::PendingFrame* Decoder::waiting_for(const std::string& did, std::uint64_t question) {
+  const auto place = parked_.find(did);
+  if (place == parked_.end()) return nullptr;
+  PendingFrame& job = place->second.jobs.front();
+  if (job.question != question) return nullptr;
+  job.question = 0;
+  return &job;
+}
+
+void Decoder::resume(const std::string& did) {
+  const auto place = parked_.find(did);
+  if (place == parked_.end()) return;
+  Parked& parked = place->second;
+  while (!parked.jobs.empty()) {
+    const std::size_t size = parked.jobs.front().bytes.size();
+    parked.jobs.front().waits_for_host = false;
+    if (step(parked.jobs.front()) == Step::Waits) break;
+    parked.bytes -= size;
+    parked.jobs.pop_front();
+  }
+  count_parked(did, parked);
+  if (!parked.jobs.empty()) return;
+  parked_.erase(place);
+  services_.out.intake.accounts_waiting -= 1;
+}
+
+bool Decoder::replaces_last(Parked& parked, PendingFrame& job) {
+  const auto is_identity = [](const PendingFrame& one) {
+    return one.type == event::MessageType::Identity;
+  };
+  // The question of the first job may have been answered before the document changed.
+  if (parked.jobs.size() < 2) return false;
+  PendingFrame& last = parked.jobs.back();
+  if (!is_identity(job) || !is_identity(last)) return false;
+  services_.out.intake.merged_identities += 1;
+  services_.out.in_flight.decoded(last.ticket, 0, Timestamp{});
+  parked.bytes -= last.bytes.size();
+  last = std::move(job);
+  return true;
+}
+
+void Decoder::count_parked(const std::string& did, const Parked& parked) {
+  if (!parked.jobs.empty() && parked.jobs.front().waits_for_host) {
+    budget_.set(did, parked.bytes, parked.jobs.front().ticket);
+  } else {
+    budget_.erase(did);
+  }
+}
+
+void Decoder::keep_to_budget() {
+  while (!budget_.empty()) {
+    const auto did = budget_.beyond(services_.out.in_flight.next_ticket());
+    if (!did) return;
+    skip_host(*did);
+  }
+}
+
+void Decoder::skip_host(const std::string& did) {
+  Parked& parked = parked_.at(did);
+  logger("verify")->warn(
+      "did={}: its host does not answer, and {} messages ({} bytes) waited for it: commits that "
+      "need it are dropped, and a resync follows",
+      did, parked.jobs.size(), parked.bytes);
+  PendingFrame& first = parked.jobs.front();
+  skipped_hosts_[did] = std::exchange(first.question, kLookup);
+  resume(did);
+}
+
+bool Decoder::skips_host(const PendingFrame& job) const {
+  return !skipped_hosts_.empty() && skipped_hosts_.contains(std::string(job.did));
+}
+
+bool Decoder::end_skip(const std::string& did, std::uint64_t question) {
+  const auto place = skipped_hosts_.find(did);
+  if (place == skipped_hosts_.end() || place->second != question) return false;
+  skipped_hosts_.erase(place);
+  return true;
+}
+
+}  // namespace skua::pipeline

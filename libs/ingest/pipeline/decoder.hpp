@@ -1,0 +1,172 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "accounts/account_source.hpp"
+#include "base/seeded_hash.hpp"
+#include "base/time.hpp"
+#include "event/frame_decoder.hpp"
+#include "pipeline/commit_processor.hpp"
+#include "pipeline/decode_thread.hpp"
+#include "pipeline/decoder_services.hpp"
+#include "pipeline/future_gate.hpp"
+#include "pipeline/in_flight.hpp"
+#include "pipeline/parked_budget.hpp"
+#include "pipeline/pending_heads.hpp"
+#include "pipeline/repository_lookup.hpp"
+#include "verify/commit_verifier.hpp"
+
+namespace skua::pipeline {
+
+/// Decodes and verifies the frames of a relay. CommitProcessor decides; the decoder asks its
+/// questions for a key, a head or a hosting status. The frame that needs the answer, and later
+/// frames of its account, are parked until the answer comes; other accounts continue. A frame is
+/// decoded once.
+///
+/// The in-flight list bounds the parked frames. ParkedBudget bounds those that wait for the
+/// account's own host. An account beyond that budget no longer waits for its host, until the host
+/// has answered. Commits that cannot be verified without the host are dropped and counted
+/// (parked_over_budget), and the repository waits for a resync. #account and #identity messages
+/// pass as if the host could not be asked.
+class Decoder final : public AnyDecoder {
+ public:
+  /// A frame that is being decoded or is parked.
+  struct PendingFrame : AdmittedMessage {
+    PendingFrame() = default;
+    explicit PendingFrame(AdmittedMessage message) : AdmittedMessage(std::move(message)) {}
+
+    /// The number of the question that it waits for; 0: it waits for a head, or for nothing.
+    std::uint64_t question = 0;
+    /// It waits for the host of its account.
+    bool waits_for_host = false;
+    /// The decoded frame, after it waited; null: it did not wait yet.
+    std::unique_ptr<event::DecodedFrame> decoded;
+    Answers answers;
+  };
+
+  explicit Decoder(DecoderServices services);
+
+  void take(AdmittedMessage& message) override;
+  bool tick() override;
+  std::size_t abandoned() const override;
+
+ private:
+  /// Whether a frame is done, or waits for an answer.
+  enum class Step : std::uint8_t { Done, Waits };
+  /// The parked frames of an account, in order: the first waits for an answer, the others for the
+  /// first.
+  struct Parked {
+    std::deque<PendingFrame> jobs;
+    std::size_t bytes = 0;
+  };
+
+  /// A job that FutureGate has passed.
+  void begin(PendingFrame job);
+  // The answers to the questions.
+  void row_found(const tables::RepositoryRow& row);
+  void repository_found(FoundRepository found);
+  void identity_found(const std::string& did, std::uint64_t question,
+                      accounts::AccountSource::Freshness freshness,
+                      const Result<documents::Account>& account);
+  void status_found(const std::string& did, std::uint64_t question,
+                    Result<documents::HostStatus> status);
+  void former_keys_found(const std::string& did, std::uint64_t question,
+                         Result<std::vector<atproto::Multikey>> keys);
+  /// The frame that waits for the answer to this question; null: none.
+  PendingFrame* waiting_for(const std::string& did, std::uint64_t question);
+  /// Continues with the parked frames of an account.
+  void resume(const std::string& did);
+  /// Whether the message has replaced the last parked one of its account. Both are #identity
+  /// messages, which only mean that the document may have changed.
+  bool replaces_last(Parked& parked, PendingFrame& job);
+  void count_parked(const std::string& did, const Parked& parked);
+  /// Ends the wait of accounts until the others are within the budget.
+  void keep_to_budget();
+  /// The account no longer waits for its host.
+  void skip_host(const std::string& did);
+  bool skips_host(const PendingFrame& job) const;
+  /// The question that the account no longer waits for was answered. False: it was another one.
+  bool end_skip(const std::string& did, std::uint64_t question);
+
+  /// Processes a frame until it is done or needs an answer.
+  Step step(PendingFrame& job);
+  /// The same; may throw.
+  Step decode_and_process(PendingFrame& job);
+  Step process(PendingFrame& job, event::DecodedFrame& message);
+
+  /// Asks the question that the frame waits for.
+  void ask(PendingFrame& job, const CommitProcessor::Ask& question);
+  void find_repository(const PendingFrame& job);
+  void ask_identity(const PendingFrame& job, std::uint64_t question,
+                    accounts::AccountSource::Freshness freshness);
+  void ask_host(const PendingFrame& job);
+  void ask_former_keys(const PendingFrame& job);
+
+  void accept(const PendingFrame& job, event::DecodedFrame& message,
+              const CommitProcessor::Accept& accepted);
+  void drop(const PendingFrame& job, const event::DecodedFrame& message,
+            const CommitProcessor::Drop& dropped);
+  void drop_stale(const PendingFrame& job, const event::DecodedFrame& message);
+
+  DecoderServices services_;
+  FutureGate gate_;
+  event::FrameDecoder decoder_;
+  event::DecodedFrame decoded_;
+  CommitProcessor processor_;
+  /// For the current frame.
+  filter::CurrentFilter::Snapshot filter_;
+  std::unordered_map<std::string, Parked, SeededHash> parked_;
+  ParkedBudget budget_;
+  /// Accounts that no longer wait for their host, and the question whose answer ends that; kLookup:
+  /// the look-up of the repository.
+  std::unordered_map<std::string, std::uint64_t, SeededHash> skipped_hosts_;
+  static constexpr std::uint64_t kLookup = 0;
+  std::uint64_t questions_ = 0;
+};
+
+/// The parts of a pipeline's verification that ask the database and the network. Outlives the
+/// pipeline.
+class CommitVerification {
+ public:
+  /// Of labels. `source` must outlive it.
+  explicit CommitVerification(accounts::AccountSource& source)
+      : accounts_(source), verification_{.accounts = accounts_} {}
+  /// Of commits. `source` and `heads` must outlive it. `heads`: see RepositoryLookup.
+  CommitVerification(postgres::Runtime& runtime, accounts::AccountSource& source,
+                     PendingHeads* heads, verify::Level level)
+      : accounts_(source),
+        repositories_(std::in_place, runtime, accounts_, heads),
+        verification_{.accounts = accounts_,
+                      .repositories = &*repositories_,
+                      .level = level,
+                      .heads = heads} {}
+  ~CommitVerification() { stop(); }
+  CommitVerification(const CommitVerification&) = delete;
+  CommitVerification& operator=(const CommitVerification&) = delete;
+
+  const VerificationServices& verification() const { return verification_; }
+
+  /// Ends active questions, and stops the AccountSource. Idempotent.
+  void stop() {
+    accounts_.stop();
+    if (repositories_) repositories_->stop();
+  }
+
+ private:
+  accounts::AccountSource& accounts_;
+  /// Nothing: of labels.
+  std::optional<RepositoryLookup> repositories_;
+  const VerificationServices verification_;
+};
+
+}  // namespace skua::pipeline

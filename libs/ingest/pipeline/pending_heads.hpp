@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/seeded_hash.hpp"
+#include "pipeline/in_flight.hpp"
+#include "tables/repository_table.hpp"
+#include "verify/commit_verifier.hpp"
+
+namespace skua::pipeline {
+
+/// Heads of repositories that are verified and not stored yet. They are stored with the cursor, for
+/// finished frames only: a head in `skua.repositories` is never newer than the rows and never older
+/// than the cursor. Any thread.
+class PendingHeads {
+ public:
+  using Ticket = InFlightList::Ticket;
+
+  /// Adds the head of a repository after the frame of this ticket. `continuity`: how the frame
+  /// followed the former head; Next for messages that are not commits. Called before the frame can
+  /// finish, for each DID in the order of its frames.
+  void add(Ticket ticket, const tables::RepositoryRow& row, verify::Continuity continuity);
+
+  /// The frame of this ticket was not applied in full: its repository must wait for a resync.
+  /// Called before the frame finishes.
+  void add_gap(Ticket ticket, tables::Gap gap);
+
+  /// The newest pending head of a DID; nothing: the stored one is the newest.
+  std::optional<tables::RepositoryRow> newest(std::string_view did) const;
+
+  /// The heads from frames before this ticket: one for each DID, sorted by DID. They stay pending
+  /// until `stored`, so that a failed save loses nothing. One thread calls these three.
+  const std::vector<tables::RepositoryProgress>& collect(Ticket end);
+  /// The gaps in frames before this ticket, likewise.
+  const std::vector<tables::Gap>& collect_gaps(Ticket end);
+  void stored();
+
+ private:
+  struct Entry {
+    Ticket ticket = 0;
+    tables::RepositoryRow row;
+    verify::Continuity continuity = verify::Continuity::Next;
+  };
+  struct Newest {
+    Ticket ticket = 0;
+    tables::RepositoryRow row;
+  };
+
+  /// For each DID in the order of its tickets.
+  std::vector<Entry> entries_;
+  std::vector<std::pair<Ticket, tables::Gap>> gaps_;
+  boost::unordered_flat_map<std::string, Newest, SeededHash> newest_;
+  mutable std::mutex mutex_;
+  std::vector<tables::RepositoryProgress> collected_;
+  std::vector<tables::Gap> collected_gaps_;
+  Ticket collected_end_ = 0;
+};
+
+}  // namespace skua::pipeline

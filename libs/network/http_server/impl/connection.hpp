@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+
+#include "http_server/exchange.hpp"
+#include "http_server/impl/channel.hpp"
+#include "http_server/server.hpp"
+
+namespace skua::http_server {
+
+/// The parts of the server that its connections use.
+struct ConnectionHost {
+  const Server::Options& options;
+  const Server::Routes& routes;
+  std::shared_ptr<Posting> posting;
+};
+
+/// One client, from its connection to its end: one request, and the answer or stream. Lives on the
+/// server's thread and keeps itself alive until it ends.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  /// `host` outlives it. `on_end`: called by the destructor.
+  Connection(const ConnectionHost& host, Tcp::socket socket, std::string address,
+             std::function<void()> on_end);
+  ~Connection() { on_end_(); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start();
+  /// Answers without reading the request.
+  void refuse(Response response);
+  /// Ends a stream with the reason `ServerStopped`, everything else at once.
+  void stop();
+  /// Ends it at once.
+  void drop();
+
+ private:
+  asio::awaitable<void> serve();
+  /// Ends the reading of a request that takes too long.
+  void end_reading();
+  asio::awaitable<void> respond(Response response);
+  asio::awaitable<std::optional<Exchange::Answer>> ask_handler(const Server::Handler& handler,
+                                                               Request request);
+  asio::awaitable<void> stream(std::shared_ptr<MessageSource> source);
+  asio::awaitable<void> send_messages(std::shared_ptr<MessageSource> source);
+  asio::awaitable<bool> send(const std::vector<Message>& messages);
+  asio::awaitable<void> end_stream(const StreamEnd& end);
+
+  void run(std::function<asio::awaitable<void>()> task);
+  asio::awaitable<void> wait_until(std::chrono::steady_clock::time_point time);
+  /// Ends a wait. From any thread: `wake_function`.
+  void wake();
+  std::function<void()> wake_function();
+
+  const ConnectionHost& host_;
+  const Limits& limits_;
+  Tcp::socket socket_;
+  const std::string address_;
+  const std::function<void()> on_end_;
+  asio::steady_timer wait_;
+  Watchdog watchdog_;
+  boost::beast::flat_buffer buffer_;
+  std::unique_ptr<Channel> channel_;
+  /// Why the stream must end.
+  std::optional<StreamEnd> end_;
+  /// The request took too long.
+  bool is_late_ = false;
+  bool woken_ = false;
+  bool gone_ = false;
+};
+
+}  // namespace skua::http_server

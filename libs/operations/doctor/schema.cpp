@@ -1,0 +1,165 @@
+#include "doctor/schema.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.hpp"
+#include "doctor/schema.sql.hpp"
+#include "postgres/migrations.hpp"
+
+namespace skua::doctor {
+
+namespace {
+
+/// The number of statements and names that a finding shows.
+constexpr std::size_t kShown = 5;
+
+ExpectedIndex parse_index(std::string_view statement) {
+  constexpr std::string_view kUnique = "CREATE UNIQUE INDEX ";
+  constexpr std::string_view kPlain = "CREATE INDEX ";
+  const bool is_unique = statement.starts_with(kUnique);
+  if (!is_unique && !statement.starts_with(kPlain)) throw std::invalid_argument("not an index");
+  std::string_view rest = statement.substr(is_unique ? kUnique.size() : kPlain.size());
+  const std::string_view name = rest.substr(0, rest.find(' '));
+  const std::size_t on = rest.find(" ON ");
+  if (on == rest.npos) throw std::invalid_argument("an index without a table");
+  rest.remove_prefix(on + 4);
+  if (rest.starts_with("ONLY ")) rest.remove_prefix(5);
+  const std::string_view schema = rest.substr(0, rest.find('.'));
+  return {fmt::format("{}.{}", schema, name), is_unique, std::string(statement)};
+}
+
+/// The statement that does not block writers. A partitioned table has no such form.
+std::string build_statement(const ExpectedIndex& index) {
+  std::string statement = index.statement;
+  if (statement.find(" ON ONLY ") == statement.npos) {
+    constexpr std::string_view kIndex = "INDEX ";
+    statement.insert(statement.find(kIndex) + kIndex.size(), "CONCURRENTLY ");
+  }
+  return statement + ";";
+}
+
+std::string names_text(std::vector<std::string> names) {
+  const std::size_t all = names.size();
+  names.resize(std::min(all, kShown));
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     all > kShown ? fmt::format(" and {} more", all - kShown) : "");
+}
+
+Finding missing_finding(const std::vector<const ExpectedIndex*>& missing) {
+  std::vector<std::string> names;
+  std::vector<std::string> statements;
+  for (const ExpectedIndex* index : missing) {
+    names.push_back(index->name);
+    if (statements.size() < kShown) statements.push_back(build_statement(*index));
+  }
+  const auto count = static_cast<std::int64_t>(missing.size());
+  const std::string detail = fmt::format("{} {} missing: {}", counted(count, "index"),
+                                         count == 1 ? "is" : "are", names_text(names));
+  const std::string cure =
+      fmt::format("Run: {}{}", fmt::join(statements, " "),
+                  names.size() > kShown ? " Then run `skua doctor` again for the others." : "");
+  // Without a unique index, writes of its table fail.
+  const bool is_needed = std::ranges::any_of(missing, &ExpectedIndex::is_unique);
+  return is_needed ? error("indexes", problem("index-missing"), detail, cure)
+                   : warning("indexes", problem("index-missing"), detail, cure);
+}
+
+/// What PostgreSQL leaves of an interrupted `reindex index concurrently`.
+bool is_remainder(std::string_view name) {
+  return name.find("_ccnew") != name.npos || name.find("_ccold") != name.npos;
+}
+
+Finding invalid_finding(const std::string& name, bool is_expected, bool is_unique) {
+  const std::string detail = name + " is invalid";
+  const std::string cure =
+      is_remainder(name) || !is_expected
+          ? fmt::format(
+                "Run `drop index concurrently {}`. If it is an index of `skua index` or of "
+                "`skua lexicon add --index`, run that command again.",
+                name)
+          : fmt::format("Run `reindex index concurrently {}`.", name);
+  return is_unique ? error("indexes", problem("index-invalid"), detail, cure)
+                   : warning("indexes", problem("index-invalid"), detail, cure);
+}
+
+}  // namespace
+
+SchemaState read_schema_state(postgres::Session& session) {
+  const postgres::Schema& schema = postgres::schema();
+  try {
+    const postgres::SchemaChanges changes = postgres::pending_changes(session, schema);
+    if (changes.empty()) return {.text = schema.migrations.back().label()};
+    return {.kind = SchemaState::Kind::Old, .text = changes.text()};
+  } catch (const postgres::NewerDatabase& difference) {
+    return {.kind = SchemaState::Kind::Newer, .text = difference.what()};
+  } catch (const postgres::MigrationError& difference) {
+    return {.kind = SchemaState::Kind::Other, .text = difference.what()};
+  }
+}
+
+Finding judge_schema(const SchemaState& state) {
+  switch (state.kind) {
+    case SchemaState::Kind::Current:
+      return ok("schema", "current, up to migration " + state.text);
+    case SchemaState::Kind::Old:
+      return error("schema", problem("schema-old"), "the database " + state.text);
+    case SchemaState::Kind::Newer:
+      return error("schema", problem("schema-new"), state.text);
+    case SchemaState::Kind::Other:
+      break;
+  }
+  return error("schema", problem("schema-other"), state.text);
+}
+
+std::vector<ExpectedIndex> parse_indexes(std::string_view text) {
+  std::vector<ExpectedIndex> indexes;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.starts_with("--")) continue;
+    if (!line.ends_with(';')) throw std::invalid_argument("a statement without a semicolon");
+    line.remove_suffix(1);
+    indexes.push_back(parse_index(line));
+  }
+  return indexes;
+}
+
+IndexesFound read_indexes(postgres::Session& session) {
+  return {.present = session.query<PresentIndex>(sql::doctor_indexes),
+          .dropped = session.query<std::string>(sql::doctor_dropped_indexes)};
+}
+
+Findings judge_indexes(const std::vector<ExpectedIndex>& expected, const IndexesFound& found) {
+  std::map<std::string_view, const ExpectedIndex*> by_name;
+  for (const ExpectedIndex& index : expected) by_name[index.name] = &index;
+  std::set<std::string_view> known(found.dropped.begin(), found.dropped.end());
+  Findings findings;
+  for (const PresentIndex& index : found.present) {
+    known.insert(index.name);
+    if (index.is_valid || index.is_being_built) continue;
+    const auto place = by_name.find(index.name);
+    findings.push_back(invalid_finding(index.name, place != by_name.end(),
+                                       place != by_name.end() && place->second->is_unique));
+  }
+  std::vector<const ExpectedIndex*> missing;
+  for (const ExpectedIndex& index : expected) {
+    if (!known.contains(index.name)) missing.push_back(&index);
+  }
+  if (!missing.empty()) findings.push_back(missing_finding(missing));
+  if (findings.empty()) {
+    findings.push_back(ok(
+        "indexes", fmt::format("{}, all valid",
+                               counted(static_cast<std::int64_t>(found.present.size()), "index"))));
+  }
+  return findings;
+}
+
+}  // namespace skua::doctor

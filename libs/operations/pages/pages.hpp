@@ -1,0 +1,115 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "http_server/server.hpp"
+#include "pages/database_page.hpp"
+#include "pages/health.hpp"
+#include "pages/history.hpp"
+#include "pages/process_status.hpp"
+#include "pages/quiet_collections.hpp"
+#include "status/metrics_text.hpp"
+
+namespace skua::pages {
+
+/// A file of the dashboard. The build embeds them (embed_assets.cmake).
+struct Asset {
+  std::string_view path;
+  std::string_view content_type;
+  std::string_view text;
+};
+
+/// `/`, its style, scripts and icons, and the library for charts. The scripts read `/metrics`,
+/// `/health/ready`, `/status`, `/latest` and `/history`, and post to `/admin`.
+std::span<const Asset> dashboard_assets();
+
+/// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status`,
+/// `/status/process`, `/latest`, `/history`, and the dashboard at `/`, which shows them. One thread
+/// observes the process, also without a request, and answers `/health/ready`, `/metrics`,
+/// `/status/process` and `/history`; three more read the database.
+/// While the database is down, the pages show what the process knows, at once. Owned by one thread.
+class Pages {
+ public:
+  struct Options {
+    /// The name of the command: `run` or `serve`. The dashboard shows what this command has.
+    std::string command;
+    /// Called on the thread of the pages. They must not wait for the database.
+    std::function<ProcessState()> process;
+    std::function<std::vector<status::LabelledMetric>()> metrics;
+    HealthLimits limits = {};
+    /// Other loops of the process; they outlive the pages.
+    std::vector<const Heartbeat*> loops = {};
+  };
+
+  Pages(postgres::Runtime& runtime, Options options);
+  /// Stops.
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  /// Adds the paths to a server, which must stop before the pages end. Without a server the process
+  /// is observed, too.
+  void add_routes(http_server::Server::Routes& routes);
+
+  /// The codes of the reasons and warnings of the latest observation, a few seconds old at most.
+  /// Any thread.
+  std::vector<std::string_view> problems() const {
+    return problems_.with([](const auto& codes) { return codes; });
+  }
+
+  void start();
+  /// Idempotent.
+  void stop();
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Exchanges = std::vector<std::shared_ptr<http_server::Exchange>>;
+
+  void run(const std::stop_token& stop);
+  /// Adds to the histories.
+  void sample(const ProcessState& process, TimePoint now);
+  /// With the database. Logs new problems.
+  void observe();
+  /// All metrics, also those that the latest observation found in the database.
+  std::vector<status::LabelledMetric> metrics() const;
+  void answer(const Exchanges& waiting);
+  http_server::Response live_response() const;
+
+  postgres::Runtime& runtime_;
+  const Options options_;
+  DatabaseReader reader_;
+  DatabasePage status_;
+  DatabasePage latest_;
+  Heartbeat heartbeat_{"pages"};
+  // The thread's.
+  QuietCollections quiet_{options_.limits.quiet};
+  ReasonLog log_;
+  std::uint64_t cut_off_ = 0;
+  std::optional<TimePoint> cut_off_at_;
+  Observed observed_;
+  Health health_;
+  History history_;
+  ProcessStatus process_;
+  TimePoint history_from_{};
+
+  Guarded<std::vector<std::string_view>> problems_;
+
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  Exchanges waiting_;
+  std::jthread thread_;
+};
+
+}  // namespace skua::pages

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "top/line.hpp"
+#include "top/model.hpp"
+#include "top/view.hpp"
+
+namespace skua::top {
+
+/// The size of a terminal.
+struct Size {
+  std::size_t rows = 24;
+  std::size_t columns = 80;
+  bool operator==(const Size&) const = default;
+};
+
+/// Where and when a snapshot was read.
+struct Origin {
+  /// The URL of the pages.
+  std::string address;
+  Timestamp at;
+};
+
+/// The content of the screen.
+struct Frame {
+  /// As many as the terminal has rows; none is wider than its columns.
+  std::vector<Line> lines;
+  /// The largest useful View::scroll.
+  std::size_t most_scroll = 0;
+  /// The lines of the section that are visible at once.
+  std::size_t page = 0;
+};
+
+/// Pure.
+Frame make_frame(const Snapshot& snapshot, const View& view, const Origin& origin, Size size);
+
+/// A snapshot as a report, with all sections. Pure.
+std::vector<Line> make_report(const Snapshot& snapshot, const Origin& origin, std::size_t columns);
+
+}  // namespace skua::top

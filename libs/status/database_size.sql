@@ -1,2 +1,0 @@
--- name: database_size
-SELECT pg_database_size(current_database());

@@ -1,0 +1,242 @@
+#include "ids/actor_ids.hpp"
+
+#include <algorithm>
+#include <future>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/account_number.hpp"
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "ids/actor_ids.sql.hpp"
+#include "ids/record_keys.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/sql_error.hpp"
+
+namespace skua::ids {
+
+namespace {
+
+struct NumberedAccount {
+  AccountNumber id;
+  std::string did;
+};
+
+/// Moves the accounts of an answer from `missing` to `found`.
+void take(const std::vector<NumberedAccount>& rows, std::vector<std::string_view>& missing,
+          IdCache& cache, ActorIds& found) {
+  ActorIds ids;
+  for (const NumberedAccount& row : rows) ids.emplace(row.did, row.id);
+  std::erase_if(missing, [&](std::string_view did) {
+    const auto place = ids.find(did);
+    if (place == ids.end()) return false;
+    found.emplace(did, place->second);
+    cache.insert(did, place->second);
+    return true;
+  });
+}
+
+void find(postgres::Session& session, std::vector<std::string_view>& missing, IdCache& cache,
+          ActorIds& found) {
+  if (missing.empty()) return;
+  take(session.query<NumberedAccount>(sql::actors_find, missing), missing, cache, found);
+}
+
+/// Moves accounts that another thread has added to the cache from `missing` to `found`.
+void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds& found) {
+  std::erase_if(missing, [&](std::string_view did) {
+    const AccountNumber id = cache.find(did);
+    if (id != 0) found.emplace(did, id);
+    return id != 0;
+  });
+}
+
+/// Inserts the accounts `mine`, which are sorted and had no row. Moves those that it inserted to
+/// `found`.
+void insert(postgres::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
+            ActorIds& found, Timestamp now) {
+  const auto insert_mine = [&] {
+    return session.query<NumberedAccount>(sql::actors_insert, mine, now);
+  };
+  try {
+    take(insert_mine(), mine, cache, found);
+  } catch (const postgres::DataError& error) {
+    if (error.sqlstate() != postgres::kUniqueViolation) throw;
+    // The number conflicts, not the DID: the statement skips DIDs that have a row. Another session
+    // may have moved the sequence meanwhile.
+    raise_actor_sequence(session);
+    take(insert_mine(), mine, cache, found);
+  }
+}
+
+/// Inserts many accounts. Their numbers are drawn in advance, so a row costs half as much as with
+/// `insert`. False: none was inserted, because another process has inserted one of them, or a DID
+/// contains a NUL.
+bool copy(postgres::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
+          ActorNumbers& numbers, FoundActors& found, Timestamp now) {
+  const std::vector<AccountNumber> ids = numbers.take(session, mine.size());
+  postgres::CopyRows rows(3);
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    rows.row();
+    rows.int8(ids[i]);
+    rows.text(mine[i]);
+    rows.timestamp(now);
+  }
+  if (rows.nuls_removed() > 0) {
+    // COPY would store a DID without its NULs. The caller uses INSERT instead, and refuses the DID
+    // that it does not find afterwards.
+    numbers.give_back(ids);
+    return false;
+  }
+  try {
+    session.copy("bsky.actors", "id, did, indexed_at", rows);
+  } catch (const postgres::DataError& error) {
+    if (error.sqlstate() != postgres::kUniqueViolation) {
+      numbers.give_back(ids);
+      throw;
+    }
+    numbers.give_back_after_conflict(session, ids);
+    return false;
+  }
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    found.ids.emplace(mine[i], ids[i]);
+    cache.insert(mine[i], ids[i]);
+  }
+  found.inserted.insert(found.inserted.end(), ids.begin(), ids.end());
+  mine.clear();
+  return true;
+}
+
+/// Reads the accounts whose numbers are greater than `after` and at most `last`.
+void read_between(postgres::Session& session, IdCache& cache, AccountNumber after,
+                  AccountNumber last) {
+  while (true) {
+    // Views of the texts suffice: a start reads millions of rows.
+    const postgres::Rows rows = session.execute(sql::actors_all, after, last);
+    if (rows.empty()) return;
+    for (std::size_t i = 0; i < rows.size(); ++i) cache.insert(rows.text(i, 1), rows.int8(i, 0));
+    after = rows.int8(rows.size() - 1, 0);
+  }
+}
+
+}  // namespace
+
+std::vector<AccountNumber> ActorNumbers::take(postgres::Session& session, std::size_t count) {
+  std::vector<AccountNumber> numbers = spare_.with([&](std::vector<AccountNumber>& spare) {
+    const auto taken = static_cast<std::ptrdiff_t>(std::min(count, spare.size()));
+    std::vector<AccountNumber> some(spare.end() - taken, spare.end());
+    spare.erase(spare.end() - taken, spare.end());
+    return some;
+  });
+  if (numbers.size() == count) return numbers;
+  try {
+    const auto drawn = session.query<AccountNumber>(sql::actors_draw, count - numbers.size());
+    numbers.insert(numbers.end(), drawn.begin(), drawn.end());
+  } catch (const postgres::SqlError&) {
+    give_back(numbers);
+    throw;
+  }
+  return numbers;
+}
+
+void ActorNumbers::give_back(std::span<const AccountNumber> numbers) {
+  spare_.with([&](std::vector<AccountNumber>& spare) {
+    spare.insert(spare.end(), numbers.begin(), numbers.end());
+  });
+}
+
+void ActorNumbers::give_back_after_conflict(postgres::Session& session,
+                                            std::span<const AccountNumber> numbers) {
+  if (!session.query_one<bool>(sql::actors_any_taken, numbers)) {
+    give_back(numbers);
+    return;
+  }
+  spare_.with([](std::vector<AccountNumber>& spare) { spare.clear(); });
+  raise_actor_sequence(session);
+}
+
+bool raise_actor_sequence(postgres::Session& session) {
+  if (!session.execute(sql::actors_sequence_is_behind, {}).boolean(0, 0)) return false;
+  postgres::Transaction transaction(session);
+  // This statement changes nothing, but takes the lock that every nextval waits for. So no session
+  // draws a number between the read of the last value and the move.
+  session.run("ALTER SEQUENCE bsky.actors_id_seq NO CYCLE");
+  const postgres::Rows moved = session.execute(sql::actors_sequence_raise, {});
+  transaction.commit();
+  if (moved.empty()) return false;
+  logger("store")->warn(
+      "the sequence of account numbers was behind the accounts, as after a restore; it continues "
+      "after {}",
+      moved.int8(0, 0));
+  return true;
+}
+
+void fill_with_actors(const std::string& database_url, IdCache& cache) {
+  const auto connect = [&] {
+    return std::make_unique<postgres::Session>(database_url, postgres::process_name("skua ids"));
+  };
+  const auto session = connect();
+  raise_actor_sequence(*session);
+  const AccountNumber newest = session->query_one<AccountNumber>(sql::actors_newest);
+  if (static_cast<std::size_t>(newest) > cache.room()) return;
+  // Set before the first read, because the cache resets it when it drops an entry.
+  cache.set_holds_all(true);
+  // Two sessions read one half each: the server reads while this process stores an answer.
+  auto newer = std::async(std::launch::async, [&] {
+    read_between(*connect(), cache, newest / 2, std::numeric_limits<AccountNumber>::max());
+  });
+  read_between(*session, cache, 0, newest / 2);
+  newer.get();
+}
+
+FoundActors find_or_insert_actors(postgres::Session& session, IdCache& cache, ActorClaims& claims,
+                                  ActorNumbers& numbers, std::span<const std::string_view> missing,
+                                  Timestamp now) {
+  FoundActors found;
+  std::vector<std::string_view> wanted(missing.begin(), missing.end());
+  while (!wanted.empty()) {
+    std::vector<std::string_view> others;
+    {
+      const ActorClaims::Held held(claims, wanted);
+      std::vector<std::string_view> mine = held.mine();
+      others = held.others();
+      // The look-up follows the claim, so it sees the rows of earlier claims, which are committed.
+      if (cache.holds_all()) {
+        take_known(mine, cache, found.ids);
+      } else {
+        find(session, mine, cache, found.ids);
+      }
+      if (!mine.empty()) {
+        crash_point("before_stubs");
+        // An account that is still in `mine` afterwards was inserted by another process meanwhile.
+        if (mine.size() >= kWorthCopying && !copy(session, mine, cache, numbers, found, now)) {
+          cache.set_holds_all(false);
+          find(session, mine, cache, found.ids);
+        }
+        if (!mine.empty()) insert(session, mine, cache, found.ids, now);
+        crash_point("after_stubs");
+        find(session, mine, cache, found.ids);
+      }
+      if (!mine.empty()) {
+        postgres::throw_sql_error(
+            "the account '" + std::string(mine.front()) + "' cannot be stored under its name",
+            "22021");
+      }
+    }
+    claims.wait_for(others);
+    wanted.clear();
+    for (const std::string_view did : others) {
+      if (const AccountNumber id = cache.find(did); id != 0) {
+        found.ids.emplace(did, id);
+      } else {
+        wanted.push_back(did);
+      }
+    }
+  }
+  std::sort(found.inserted.begin(), found.inserted.end());
+  return found;
+}
+
+}  // namespace skua::ids

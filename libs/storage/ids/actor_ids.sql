@@ -1,0 +1,34 @@
+-- name: actors_draw
+SELECT nextval('bsky.actors_id_seq') FROM generate_series(1, $1::int8);
+
+-- name: actors_any_taken
+SELECT EXISTS (SELECT 1 FROM bsky.actors WHERE id = ANY($1::int8[]));
+
+-- name: actors_sequence_is_behind
+SELECT (SELECT coalesce(max(id), 0) FROM bsky.actors) > (SELECT last_value FROM bsky.actors_id_seq);
+
+-- name: actors_sequence_raise
+SELECT setval('bsky.actors_id_seq', max(id))
+FROM bsky.actors
+HAVING max(id) > (SELECT last_value FROM bsky.actors_id_seq);
+
+-- name: actors_find
+SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[]);
+
+-- name: actors_insert
+INSERT INTO bsky.actors (did, indexed_at)
+SELECT did, $2::timestamptz
+FROM unnest($1::text[]) AS u(did)
+WHERE NOT EXISTS (SELECT 1 FROM bsky.actors AS a WHERE a.did = u.did)
+ON CONFLICT (did) DO NOTHING
+RETURNING id, did;
+
+-- name: actors_newest
+SELECT coalesce(max(id), 0) FROM bsky.actors;
+
+-- name: actors_all
+SELECT id, did
+FROM bsky.actors
+WHERE id > $1::int8 AND id <= $2::int8
+ORDER BY id
+LIMIT 50000;

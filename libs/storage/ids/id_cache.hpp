@@ -1,0 +1,194 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "base/account_number.hpp"
+#include "base/generational_map.hpp"
+#include "base/guarded.hpp"
+#include "base/seeded_hash.hpp"
+
+namespace skua::ids {
+
+/// The keys of new rows that threads of this process are inserting. If two threads inserted the
+/// same row at once, a number would be lost, because `ON CONFLICT` takes one before it sees the
+/// conflict, or a whole COPY would fail. `Given` is the type of a key in calls, `Key` its stored
+/// type.
+template <class Key, class Given = Key, class Hash = boost::hash<Key>>
+class Claims {
+ public:
+  /// The claims of one thread; released when it ends.
+  class Held {
+   public:
+    Held(Claims& claims, std::span<const Given> wanted) : claims_(claims) {
+      const std::scoped_lock lock(claims_.mutex_);
+      for (const Given& key : wanted) {
+        (claims_.held_.emplace(key).second ? mine_ : others_).push_back(key);
+      }
+    }
+    ~Held() { claims_.release(mine_); }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+    /// The keys of `wanted` that no other thread holds, in their order.
+    const std::vector<Given>& mine() const { return mine_; }
+    /// The keys of `wanted` that other threads hold.
+    const std::vector<Given>& others() const { return others_; }
+
+   private:
+    Claims& claims_;
+    std::vector<Given> mine_;
+    std::vector<Given> others_;
+  };
+
+  /// The claims of one thread on all of `wanted`. The constructor waits until no other thread holds
+  /// any of them. The caller must hold none.
+  class HeldAll {
+   public:
+    HeldAll(Claims& claims, std::vector<Given> wanted) : claims_(claims), keys_(std::move(wanted)) {
+      std::unique_lock lock(claims_.mutex_);
+      claims_.wait_for(keys_, lock);
+      for (const Given& key : keys_) claims_.held_.emplace(key);
+    }
+    ~HeldAll() { claims_.release(keys_); }
+    const std::vector<Given>& keys() const { return keys_; }
+    HeldAll(const HeldAll&) = delete;
+    HeldAll& operator=(const HeldAll&) = delete;
+
+   private:
+    Claims& claims_;
+    const std::vector<Given> keys_;
+  };
+
+  /// Waits until no thread holds any of `keys`. The caller must hold none.
+  void wait_for(std::span<const Given> keys) {
+    std::unique_lock lock(mutex_);
+    wait_for(keys, lock);
+  }
+
+ private:
+  void wait_for(std::span<const Given> keys, std::unique_lock<std::mutex>& lock) {
+    released_.wait(lock, [&] {
+      return std::none_of(keys.begin(), keys.end(),
+                          [&](const Given& key) { return held_.contains(Key(key)); });
+    });
+  }
+
+  void release(std::span<const Given> keys) {
+    {
+      const std::scoped_lock lock(mutex_);
+      for (const Given& key : keys) held_.erase(Key(key));
+    }
+    released_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable released_;
+  boost::unordered_flat_set<Key, Hash> held_;
+};
+
+/// DID -> `bsky.actors.id`, for all threads of the process. Holds at most `capacity` DIDs, 50 bytes
+/// each at most for a did:plc. Only committed ids may go in: they never change.
+class IdCache {
+ public:
+  explicit IdCache(std::size_t capacity);
+
+  /// 0: not known here.
+  AccountNumber find(std::string_view did);
+  void insert(std::string_view did, AccountNumber id);
+  std::size_t size() const;
+  /// The number of entries that always fit.
+  std::size_t room() const { return capacity_ * 3 / 8; }
+
+  /// Whether accounts that are not in the cache have no row: `fill_with_actors` has read all rows,
+  /// and the cache has dropped none. Other processes may have inserted rows since then, so the
+  /// caller must handle a conflict.
+  bool holds_all() const { return holds_all_; }
+  void set_holds_all(bool holds_all) { holds_all_ = holds_all; }
+
+ private:
+  static constexpr std::size_t kShards = 16;
+
+  /// The 24 base32 characters of a did:plc, 5 bits each. No padding: millions are stored.
+  struct [[gnu::packed, gnu::aligned(4)]] PlcKey {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    friend bool operator==(const PlcKey&, const PlcKey&) = default;
+    friend std::size_t hash_value(const PlcKey& key) {
+      // The hash needs a seed: nothing checks that the characters of a DID are those of a hash.
+      return seeded_hash(key.high, key.low);
+    }
+  };
+  static bool parse_plc(std::string_view did, PlcKey& key);
+
+  struct Shard {
+    explicit Shard(std::size_t capacity) : plc(capacity), other(capacity / 16 + 1) {}
+    GenerationalMap<PlcKey, AccountNumber> plc;
+    /// did:web and other methods: few.
+    GenerationalMap<std::string, AccountNumber, SeededHash> other;
+  };
+  Guarded<Shard>& shard_of(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }
+
+  const std::size_t capacity_;
+  std::atomic<bool> holds_all_ = false;
+  std::array<Guarded<Shard>, kShards> shards_;
+};
+
+/// A bounded set of posts that have a row, also a stub, for all threads. Only committed posts may
+/// be inserted. Only the purge of an account deletes rows of posts; the set is not told, so at
+/// worst a stub is missing.
+class KnownPosts {
+ public:
+  /// No padding: millions are stored.
+  struct [[gnu::packed, gnu::aligned(4)]] Key {
+    AccountNumber actor_id = 0;
+    std::int64_t rkey = 0;
+    friend auto operator<=>(const Key&, const Key&) = default;
+    friend std::size_t hash_value(const Key& key) {
+      return seeded_hash(static_cast<std::uint64_t>(key.rkey),
+                         static_cast<std::uint64_t>(key.actor_id));
+    }
+  };
+
+  explicit KnownPosts(std::size_t capacity);
+
+  bool contains(const Key& key);
+  void insert(const Key& key);
+
+  /// Whether posts that are not in the cache probably have no row, as in a small database that this
+  /// process fills: several large look-ups in a row found none. This may be wrong, so the caller
+  /// must handle a conflict.
+  bool seems_complete() const { return vain_look_ups_ >= kVainLookUps; }
+  /// The result of a look-up, or of an insert, of many posts that are not in the cache.
+  void looked_up(bool found_any) {
+    if (found_any) {
+      vain_look_ups_ = 0;
+    } else {
+      ++vain_look_ups_;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kShards = 16;
+  static constexpr std::uint32_t kVainLookUps = 16;
+  struct Nothing {};
+  using Shard = GenerationalMap<Key, Nothing>;
+  Guarded<Shard>& shard_of(const Key& key) { return shards_[(hash_value(key) >> 32) % kShards]; }
+
+  std::atomic<std::uint32_t> vain_look_ups_ = 0;
+  std::array<Guarded<Shard>, kShards> shards_;
+};
+
+}  // namespace skua::ids

@@ -1,0 +1,25 @@
+-- name: rkeys_find
+SELECT k.actor_id, k.collection_id, k.rkey, r.text
+FROM unnest($1::int8[], $2::int4[], $3::int8[]) AS k(actor_id, collection_id, rkey)
+JOIN bsky.rkeys AS r USING (actor_id, collection_id, rkey);
+
+-- name: rkeys_insert
+INSERT INTO bsky.rkeys (actor_id, collection_id, rkey, text)
+SELECT *
+FROM unnest($1::int8[], $2::int4[], $3::int8[], $4::text[])
+ON CONFLICT DO NOTHING;
+
+-- name: posts_insert_stubs
+-- The insert looks the posts up itself. A conflict uses no number of a sequence, unlike with accounts.
+INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at)
+SELECT actor_id, rkey, 0, $3::timestamptz
+FROM unnest($1::int8[], $2::int8[]) AS k(actor_id, rkey)
+ON CONFLICT (actor_id, rkey) DO NOTHING;
+
+-- name: posts_find
+SELECT k.place - 1
+FROM unnest($1::int8[], $2::int8[])
+WITH ORDINALITY AS k(actor_id, rkey, place)
+CROSS JOIN LATERAL (
+  SELECT 1 FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0
+) AS p;

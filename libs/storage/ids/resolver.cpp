@@ -1,0 +1,278 @@
+#include "ids/resolver.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/account_number.hpp"
+#include "tables/record_key.hpp"
+
+namespace skua::ids {
+namespace {
+
+using event::RecordChange;
+using event::ResolvedEvent;
+using records::ActorRef;
+using records::RecordRef;
+
+RecordChange* change_of(ResolvedEvent& event) {
+  return std::get_if<RecordChange>(&event.event.body);
+}
+
+bool is_rejection(const ResolvedEvent& event) {
+  return std::holds_alternative<event::Rejection>(event.event.body);
+}
+
+/// Calls `visit` with each ActorRef& and RecordRef& of the event. Deletes have none.
+template <class F>
+void visit_references(ResolvedEvent& event, F&& visit) {
+  if (RecordChange* change = change_of(event)) {
+    records::visit_references(change->record.record, visit);
+  } else if (auto* label = std::get_if<event::LabelChange>(&event.event.body)) {
+    std::visit(
+        [&](auto& subject) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(subject)>, event::UriRef>) {
+            visit(subject);
+          }
+        },
+        label->label.subject);
+  }
+}
+
+/// Null: the event is no label of such a subject.
+event::UriRef* labelled_uri_of(ResolvedEvent& event) {
+  auto* label = std::get_if<event::LabelChange>(&event.event.body);
+  return label != nullptr ? std::get_if<event::UriRef>(&label->label.subject) : nullptr;
+}
+
+template <class F>
+void visit_record_references(ResolvedEvent& event, F&& visit) {
+  visit_references(event, [&](auto& reference) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(reference)>, RecordRef>) visit(reference);
+  });
+}
+
+/// Calls `visit(did, id)` for the event's own account and those that it refers to.
+template <class F>
+void visit_actors(ResolvedEvent& event, F&& visit) {
+  if (is_rejection(event)) return;
+  visit(event.event.did, event.actor_id);
+  visit_references(event, [&](auto& reference) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(reference)>, ActorRef>) {
+      visit(reference.did, reference.id);
+    } else {
+      visit(reference.did, reference.actor_id);
+    }
+  });
+}
+
+/// Calls `visit(nsid, id)` likewise.
+template <class F>
+void visit_collections(ResolvedEvent& event, F&& visit) {
+  if (const RecordChange* change = change_of(event)) {
+    visit(change->collection, event.collection_id);
+  }
+  visit_record_references(
+      event, [&](RecordRef& reference) { visit(reference.collection, reference.collection_id); });
+}
+
+}  // namespace
+
+std::vector<KnownPosts::Key> posts_written_by(std::span<const ResolvedEvent* const> events) {
+  std::vector<KnownPosts::Key> posts;
+  for (const ResolvedEvent* event : events) {
+    const auto* change = std::get_if<RecordChange>(&event->event.body);
+    if (change == nullptr || event->collection_id != records::Post::kCollectionId) continue;
+    // One that breaks its lexicon has its row elsewhere.
+    if (std::holds_alternative<std::monostate>(change->record.record)) continue;
+    posts.push_back({event->actor_id, event->rkey_number});
+  }
+  return posts;
+}
+
+std::vector<Conflict> Resolver::resolve(std::span<ResolvedEvent> events) {
+  std::vector<ResolvedEvent*> pointers;
+  pointers.reserve(events.size());
+  for (ResolvedEvent& event : events) pointers.push_back(&event);
+  return resolve(pointers);
+}
+
+std::vector<Conflict> Resolver::resolve(Events events) {
+  std::vector<Conflict> conflicts;
+  if (!find_known(events)) conflicts = beyond_share(events);
+  if (conflicts.empty()) return resolve_all(events);
+  std::vector<ResolvedEvent*> rest;
+  std::vector<std::size_t> indices;
+  auto next = conflicts.begin();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (next != conflicts.end() && next->index == i) {
+      ++next;
+      continue;
+    }
+    rest.push_back(events[i]);
+    indices.push_back(i);
+  }
+  for (Conflict& conflict : resolve_all(rest)) {
+    conflicts.push_back({indices[conflict.index], std::move(conflict.reason)});
+  }
+  std::sort(conflicts.begin(), conflicts.end(),
+            [](const Conflict& a, const Conflict& b) { return a.index < b.index; });
+  return conflicts;
+}
+
+std::vector<Conflict> Resolver::beyond_share(Events events) {
+  std::vector<Conflict> conflicts;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    ResolvedEvent& event = *events[i];
+    // A repository may mention any number of accounts: the limits of downloads bound it.
+    if (event.event.source == event::EventSource::Backfill || change_of(event) == nullptr) continue;
+    std::size_t unknown = 0;
+    visit_actors(event, [&](std::string_view /*did*/, AccountNumber id) {
+      if (id == 0) ++unknown;
+    });
+    if (unknown == 0 || ids_.number_shares.take(event.event.did, unknown)) continue;
+    conflicts.push_back({i, "the account mentions more new accounts than its share permits"});
+  }
+  return conflicts;
+}
+
+std::vector<Conflict> Resolver::resolve_all(Events events) {
+  const std::vector<AccountNumber> new_actors = resolve_actors(events);
+  resolve_collections(events);
+  std::vector<Conflict> conflicts = resolve_keys(events);
+  insert_stubs(events, conflicts, new_actors);
+  return conflicts;
+}
+
+bool Resolver::find_known(Events events) {
+  bool are_all_known = true;
+  const ResolvedEvent* last = nullptr;
+  for (ResolvedEvent* event : events) {
+    // History comes account by account.
+    if (last != nullptr && event->event.did == last->event.did) event->actor_id = last->actor_id;
+    last = event;
+    visit_actors(*event, [&](std::string_view did, AccountNumber& id) {
+      if (id == 0) id = ids_.actors.find(did);
+      are_all_known = are_all_known && id != 0;
+    });
+  }
+  return are_all_known;
+}
+
+std::vector<AccountNumber> Resolver::resolve_actors(Events events) {
+  std::vector<std::string_view> missing;
+  for (ResolvedEvent* event : events) {
+    visit_actors(*event, [&](std::string_view did, AccountNumber id) {
+      if (id == 0) missing.push_back(did);
+    });
+  }
+  if (missing.empty()) return {};
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  FoundActors found = find_or_insert_actors(session_, ids_.actors, ids_.claims, ids_.numbers,
+                                            missing, clock_.now());
+  for (ResolvedEvent* event : events) {
+    visit_actors(*event, [&](std::string_view did, AccountNumber& id) {
+      if (id == 0) id = found.ids.at(did);
+    });
+  }
+  return std::move(found.inserted);
+}
+
+void Resolver::resolve_collections(Events events) {
+  std::vector<std::string_view> names;
+  std::vector<std::int32_t*> places;
+  for (ResolvedEvent* event : events) {
+    visit_collections(*event, [&](std::string_view nsid, std::int32_t& id) {
+      id = records::typed_collection_id(nsid);
+      if (id != 0) return;
+      names.push_back(nsid);
+      places.push_back(&id);
+    });
+  }
+  if (names.empty()) return;
+  const std::vector<std::int32_t> ids = ids_.collections.ids_of(session_, names);
+  for (std::size_t i = 0; i < places.size(); ++i) *places[i] = ids[i];
+}
+
+std::vector<Conflict> Resolver::resolve_keys(Events events) {
+  std::map<tables::RecordKey, KeyText> texts;
+  std::vector<std::pair<std::size_t, tables::RecordKey>> users;  // event index, key
+  std::map<std::size_t, std::string> reasons;
+
+  const auto conflict = [&](std::size_t index, std::string_view text, std::string_view stored) {
+    reasons.emplace(index, fmt::format("record key '{}' has the number of '{}', which came first",
+                                       text, stored));
+  };
+  const auto use = [&](std::size_t index, const tables::RecordKey& key, KeyText text) {
+    const auto [place, is_new] = texts.try_emplace(key, text);
+    if (!is_new && place->second.text != text.text) {
+      conflict(index, text.text, place->second.text);
+      return;
+    }
+    place->second.insert = place->second.insert || text.insert;
+    users.emplace_back(index, key);
+  };
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    ResolvedEvent& event = *events[i];
+    if (const RecordChange* change = change_of(event)) {
+      const tables::RkeyNumber number = tables::rkey_number(change->rkey);
+      event.rkey_number = number.value;
+      if (number.needs_text) {
+        use(i, {event.actor_id, event.collection_id, number.value},
+            {change->rkey, change->operation != event::Operation::Delete});
+      }
+    }
+    if (event::UriRef* subject = labelled_uri_of(event)) {
+      subject->number = tables::rkey_number(subject->uri).value;
+      use(i, {0, 0, subject->number}, {subject->uri});
+    }
+    visit_record_references(event, [&](RecordRef& reference) {
+      const tables::RkeyNumber number = tables::rkey_number(reference.rkey);
+      reference.rkey_number = number.value;
+      if (number.needs_text) {
+        use(i, {reference.actor_id, reference.collection_id, number.value}, {reference.rkey});
+      }
+    });
+  }
+  if (!texts.empty()) {
+    const KeyConflicts stored = store_key_texts(session_, texts);
+    for (const auto& [index, key] : users) {
+      if (const auto place = stored.find(key); place != stored.end()) {
+        conflict(index, texts.at(key).text, place->second);
+      }
+    }
+  }
+  std::vector<Conflict> conflicts;
+  conflicts.reserve(reasons.size());
+  for (auto& [index, reason] : reasons) conflicts.push_back({index, std::move(reason)});
+  return conflicts;
+}
+
+void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflicts,
+                            std::span<const AccountNumber> new_actors) {
+  std::vector<KnownPosts::Key> missing;
+  auto next_conflict = conflicts.begin();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (next_conflict != conflicts.end() && next_conflict->index == i) {
+      ++next_conflict;
+      continue;
+    }
+    visit_record_references(*events[i], [&](const RecordRef& reference) {
+      if (reference.collection_id != records::Post::kCollectionId) return;
+      const KnownPosts::Key key{reference.actor_id, reference.rkey_number};
+      if (!ids_.posts.contains(key)) missing.push_back(key);
+    });
+  }
+  if (missing.empty()) return;
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  insert_post_stubs(session_, ids_.posts, ids_.post_claims, missing, new_actors, clock_.now());
+}
+
+}  // namespace skua::ids

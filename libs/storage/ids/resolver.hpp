@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/account_number.hpp"
+#include "base/time.hpp"
+#include "event/resolved_event.hpp"
+#include "ids/actor_ids.hpp"
+#include "ids/id_cache.hpp"
+#include "ids/record_keys.hpp"
+#include "postgres/session.hpp"
+#include "tables/collection_ids.hpp"
+
+namespace skua::ids {
+
+/// Shared state of the resolvers of a process. Any thread.
+struct SharedIds {
+  /// As many as fit before the cache's tables double once more: 100 MB when it is full.
+  static constexpr std::size_t kActors = 3'400'000;
+  static constexpr std::size_t kPosts = 2'000'000;
+
+  IdCache actors{kActors};
+  KnownPosts posts{kPosts};
+  tables::CollectionIds collections;
+  ActorClaims claims;
+  ActorNumbers numbers;
+  PostClaims post_claims;
+  NumberShares number_shares;
+};
+
+/// The posts that get rows from these resolved events. A worker that writes them with COPY claims
+/// them first, so that no other worker inserts a stub for one at the same time.
+std::vector<KnownPosts::Key> posts_written_by(std::span<const event::ResolvedEvent* const> events);
+
+/// An event that must not become a row: the number of a record key in it stands for another text,
+/// or its account has used up its share of new account numbers.
+struct Conflict {
+  std::size_t index = 0;  // in the batch
+  std::string reason;
+};
+
+/// Assigns numbers to events: to their accounts, collections and record keys, and to those that
+/// they refer to. It inserts rows for new accounts and record keys, and stubs for unknown posts,
+/// sorted and in short transactions of their own. Cheap to create: one for each batch. Used on the
+/// thread of its session.
+class Resolver {
+ public:
+  Resolver(postgres::Session& session, SharedIds& ids, const Clock& clock)
+      : session_(session), ids_(ids), clock_(clock) {}
+
+  /// Fills `events` in place; skips rejections. Outside any transaction. Throws postgres::SqlError:
+  /// the events are then unchanged or complete, the stored rows are correct, and the call may be
+  /// repeated. Conflicts are sorted by index, at most one for each event.
+  std::vector<Conflict> resolve(std::span<event::ResolvedEvent> events);
+  /// The same for events that lie apart.
+  using Events = std::span<event::ResolvedEvent* const>;
+  std::vector<Conflict> resolve(Events events);
+
+ private:
+  /// Assigns the account numbers that the cache has. True: all have one.
+  bool find_known(Events events);
+  /// The events that mention more new accounts than the share of their account permits.
+  std::vector<Conflict> beyond_share(Events events);
+  std::vector<Conflict> resolve_all(Events events);
+  /// Returns FoundActors::inserted.
+  std::vector<AccountNumber> resolve_actors(Events events);
+  void resolve_collections(Events events);
+  std::vector<Conflict> resolve_keys(Events events);
+  void insert_stubs(Events events, const std::vector<Conflict>& conflicts,
+                    std::span<const AccountNumber> new_actors);
+
+  postgres::Session& session_;
+  SharedIds& ids_;
+  const Clock& clock_;
+};
+
+}  // namespace skua::ids

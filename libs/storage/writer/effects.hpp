@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <boost/container/static_vector.hpp>
+
+#include "base/account_number.hpp"
+#include "event/resolved_event.hpp"
+#include "postgres/session.hpp"
+#include "tables/change_log.hpp"
+#include "tables/record_key.hpp"
+
+namespace skua::writer {
+
+using tables::RecordKey;
+
+/// The record that an event changes.
+inline RecordKey key_of(const event::ResolvedEvent& event) {
+  return {event.actor_id, event.collection_id, event.rkey_number};
+}
+
+/// A reference of a record that consumers count.
+struct CountedReference {
+  tables::ReferenceRole role = tables::ReferenceRole::Like;
+  /// People see one like, repost, follow or block of an account and target, however many records
+  /// there are: only the first and the last of them count.
+  bool counts_once = false;
+  tables::ReferenceTarget target;
+
+  friend bool operator==(const CountedReference&, const CountedReference&) = default;
+};
+
+/// The counted references of one record.
+using CountedReferences = boost::container::static_vector<CountedReference, 4>;
+
+/// The effects of one transaction: the changes of the content of records, accounts, handles and
+/// labels. An effect exists if and only if the content under a key changed: the CID of a record, or
+/// the table that holds it. A stub is no content. The statements of the transaction report what
+/// they changed, and `finish` appends it to the change log.
+///
+/// One object for one transaction, on the thread of its session. The transaction holds the locks of
+/// the accounts whose records it changes: whether a like is the first of its account and subject
+/// does not change until it commits.
+class Effects {
+ public:
+  /// The record of the event has content that its key had not before in this table.
+  void created(const event::ResolvedEvent& event, const CountedReferences& now);
+  /// The record of the event replaced another version in the same table.
+  void updated(const event::ResolvedEvent& event, const CountedReferences& before,
+               const CountedReferences& now);
+  /// The row of a key lost its content in this table.
+  void removed(const RecordKey& key, std::int64_t rev, const CountedReferences& before);
+
+  void account_changed(AccountNumber actor_id, bool is_deleted);
+  void handle_changed(AccountNumber actor_id);
+  void label_changed(AccountNumber labeler, tables::ChangeOperation operation,
+                     const tables::ReferenceTarget& subject, std::string_view val);
+
+  /// The number of effects so far. A record that moves between tables counts twice until `finish`.
+  std::size_t size() const { return block_.changes.size(); }
+  bool empty() const { return block_.changes.empty(); }
+
+  /// Appends the effects to the change log, except during a bootstrap. The last statements of the
+  /// transaction: commit after it. Returns the number of changes. Throws postgres::SqlError.
+  std::size_t finish(postgres::Session& session);
+
+ private:
+  struct OnceReference;
+
+  void add(const tables::Change& change);
+  void add_reference(const CountedReference& reference, std::int16_t delta);
+  /// A record that left one table and came to another in this transaction is one update.
+  void join_moves();
+  void decide_duplicates(postgres::Session& session);
+  /// A follow that counts for its subject counts for its author, too.
+  void count_following();
+  /// The changes of an account in the order of its revisions.
+  void sort_by_revision();
+  void reorder(const std::vector<std::size_t>& order);
+
+  tables::ChangeBlock block_;
+  /// The indices of references that count once.
+  std::vector<std::size_t> once_;
+};
+
+}  // namespace skua::writer

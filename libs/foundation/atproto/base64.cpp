@@ -9,8 +9,8 @@
 namespace skua::atproto {
 namespace {
 
-/// OpenSSL skips blanks at both ends and `-` at the end, and reads `=` as zero bits wherever it
-/// stands. It refuses other characters outside of the alphabet.
+/// OpenSSL skips blanks at both ends and `-` at the end, and reads `=` as zero bits at any
+/// position. It refuses all other characters outside of the alphabet.
 bool openssl_accepts_wrongly(char c) {
   return c <= ' ' || c == '-' || c == '=';
 }
@@ -20,7 +20,7 @@ bool openssl_accepts_wrongly(char c) {
 void append_base64(std::string& out, ByteView bytes) {
   const std::size_t begin = out.size();
   const std::size_t unpadded = (bytes.size() * 4 + 2) / 3;
-  out.resize(begin + (bytes.size() + 2) / 3 * 4 + 1);  // OpenSSL ends it with a NUL
+  out.resize(begin + (bytes.size() + 2) / 3 * 4 + 1);  // OpenSSL appends a NUL
   ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin), bytes.data(),
                     static_cast<int>(bytes.size()));
   out.resize(begin + unpadded);
@@ -36,7 +36,7 @@ std::optional<Bytes> parse_base64(std::string_view text) {
       std::any_of(text.begin(), text.end(), openssl_accepts_wrongly)) {
     return std::nullopt;
   }
-  // OpenSSL reads whole groups of four only. `A` is six zero bits.
+  // OpenSSL reads only whole groups of four characters. `A` stands for six zero bits.
   std::string groups(text);
   groups.append((4 - text.size() % 4) % 4, 'A');
   Bytes bytes(groups.size() / 4 * 3);

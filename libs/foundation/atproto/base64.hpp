@@ -9,11 +9,11 @@
 namespace skua::atproto {
 
 /// Appends bytes in base64 (RFC 4648, section 4) without padding, as the JSON form of the data
-/// model has them. At most 1 GiB.
+/// model requires. Accepts at most 1 GiB.
 void append_base64(std::string& out, ByteView bytes);
 
-/// Bytes from base64, with or without padding; nothing when the text is not base64. Bits that
-/// remain in the last character are ignored.
+/// Reads base64 with or without padding. Returns nothing if the text is not base64. Ignores the
+/// bits that remain in the last character.
 std::optional<Bytes> parse_base64(std::string_view text);
 
 }  // namespace skua::atproto

@@ -15,10 +15,12 @@ constexpr std::uint8_t kSha256 = 0x12;
 constexpr std::uint8_t kSha256Size = 0x20;
 
 constexpr std::string_view kBase32 = "abcdefghijklmnopqrstuvwxyz234567";
-/// The multibase letter and 58 characters of 5 bits for 36 bytes; the last two bits are zero.
+/// The text has the multibase letter and 58 characters of 5 bits for 36 bytes; the last two bits
+/// are zero.
 constexpr std::size_t kCidTextSize = 59;
 
-/// The value of each character; of what is none a bit that no value has.
+/// `kBase32Values` has the value of each character. A character outside of the alphabet has this
+/// bit, which no value has.
 constexpr std::uint8_t kNoValue = 0x80;
 constexpr std::array<std::uint8_t, 256> kBase32Values = [] {
   std::array<std::uint8_t, 256> values{};
@@ -29,8 +31,8 @@ constexpr std::array<std::uint8_t, 256> kBase32Values = [] {
   return values;
 }();
 
-/// Takes an unsigned LEB128 number in its shortest form from the front of `in`; nothing: there is
-/// none.
+/// Removes an unsigned LEB128 number in its shortest form from the front of `in`. Returns nothing
+/// if `in` does not begin with such a number.
 std::optional<std::uint64_t> take_varint(ByteView& in) {
   constexpr std::size_t kMaxBytes = 9;
   std::uint64_t value = 0;
@@ -67,7 +69,8 @@ Result<Cid> Cid::parse(std::string_view text) {
   const auto value = [text](std::size_t i) {
     return kBase32Values[static_cast<unsigned char>(text[i])];
   };
-  // Eight characters are five bytes; each like names three CIDs or four, which makes this hot.
+  // Decodes eight characters into five bytes in each step. Each like names three or four CIDs, so
+  // this loop is hot.
   std::array<std::uint8_t, kBinarySize> bytes{};
   std::uint8_t seen = 0;
   std::size_t at = 1;
@@ -82,7 +85,7 @@ Result<Cid> Cid::parse(std::string_view text) {
       bytes[filled + i] = static_cast<std::uint8_t>(bits >> (8 * (4 - i)));
     }
   }
-  // Two characters are left for the last byte: ten bits, of which two must be zero.
+  // The last byte has two characters: ten bits, of which two must be zero.
   const unsigned last = static_cast<unsigned>(value(at)) << 5 | value(at + 1);
   seen = static_cast<std::uint8_t>(seen | value(at) | value(at + 1));
   if ((seen & kNoValue) != 0 || (last & 3U) != 0) return errc::bad_cid;

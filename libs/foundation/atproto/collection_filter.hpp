@@ -7,16 +7,16 @@
 
 namespace skua::atproto {
 
-/// Whether a text names collections: an NSID (atproto.com/specs/nsid), or a prefix that ends in
-/// `.*` and is an NSID with a name in place of the star.
+/// Whether a text names collections: the text is an NSID (atproto.com/specs/nsid), or a prefix that
+/// ends in `.*` and becomes an NSID when a name replaces the star.
 bool is_collection_pattern(std::string_view text);
 
-/// Which collections are wanted. Never changes: any thread.
+/// Selects collections by name or prefix. The filter is immutable, so any thread may use it.
 class CollectionFilter {
  public:
   /// Passes all collections.
   CollectionFilter() = default;
-  /// Passes the collections that a pattern names; without patterns: all.
+  /// Passes the collections that a pattern names, or all collections if there are no patterns.
   explicit CollectionFilter(std::span<const std::string> patterns);
 
   bool passes(std::string_view collection) const;
@@ -24,7 +24,7 @@ class CollectionFilter {
 
  private:
   std::vector<std::string> names_;     // sorted
-  std::vector<std::string> prefixes_;  // with their last dot
+  std::vector<std::string> prefixes_;  // each ends in a dot
 };
 
 }  // namespace skua::atproto

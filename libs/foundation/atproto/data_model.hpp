@@ -12,8 +12,8 @@
 namespace skua::atproto {
 
 /// The kinds of atproto's data model (atproto.com/specs/data-model). `floating` is legal DAG-CBOR
-/// but illegal in atproto; a reader accepts it only when told to, so that such a record can be
-/// kept.
+/// but illegal in atproto. A reader accepts a float only if its caller asks for this, so that a
+/// record with a float can be kept.
 enum class Kind : std::uint8_t {
   null,
   boolean,
@@ -30,14 +30,15 @@ enum class Kind : std::uint8_t {
 /// string node and a value subtree for each of its entries.
 struct Node {
   Kind kind = Kind::null;
-  /// Text and bytes: length. Lists: items. Maps: entries.
+  /// The length of a text or of bytes, the number of items of a list, or the number of entries of a
+  /// map.
   std::uint32_t size = 0;
   /// Index of the node that follows this node's subtree.
   std::uint32_t next = 0;
   union {
-    std::int64_t integer = 0;  // also boolean, as 0 or 1
+    std::int64_t integer = 0;  // a boolean is 0 or 1
     double floating;
-    /// Text and bytes: into the buffer that was read. Links: the 36 bytes of the CID.
+    /// Points to the text or bytes in the buffer that was read, or to the 36 bytes of a link's CID.
     const std::uint8_t* data;
   };
 };
@@ -63,10 +64,10 @@ class Value {
   double floating() const { return node().floating; }
   std::string_view string() const { return as_text(bytes()); }
   ByteView bytes() const { return {node().data, node().size}; }
-  /// The CID of a link; the reader has checked its form.
+  /// Returns the CID of a link without a check, because the reader has checked its form.
   Cid link() const { return Cid::from_trusted_bytes(node().data); }
 
-  /// Items of a list, entries of a map.
+  /// Returns the number of items of a list or of entries of a map.
   std::size_t size() const { return node().size; }
 
   class Items;
@@ -74,7 +75,8 @@ class Value {
   Items items() const;
   Entries entries() const;
 
-  /// The value under `key` of a map; nothing when absent or when this is no map.
+  /// Returns the value under `key` of a map, or nothing if the key is absent or the value is not a
+  /// map.
   std::optional<Value> find(std::string_view key) const;
 
  private:
@@ -157,21 +159,22 @@ inline std::optional<Value> Value::find(std::string_view key) const {
   return std::nullopt;
 }
 
-/// A decoded value as a flat tree whose text and bytes point into the buffer that was read (nothing
-/// is copied). Meant to be reused: a reader clears it and keeps its memory.
+/// A decoded value as a flat tree. Its text and bytes point into the buffer that was read, so
+/// nothing is copied. A reader can use a Document again: it clears the tree and keeps the memory.
 class Document {
  public:
   /// The value that was read. Requires a successful read.
   Value root() const { return {nodes_.data(), 0}; }
   bool empty() const { return nodes_.empty(); }
-  /// The number of values, nested ones included.
+  /// The number of values, including nested values.
   std::size_t values() const { return nodes_.size(); }
-  /// True when a float stands anywhere in it: legal DAG-CBOR, illegal in atproto.
+  /// Whether the document contains a float, which is legal in DAG-CBOR and illegal in atproto.
   bool has_floats() const { return has_floats_; }
-  /// False: it was encoded in another form than DAG-CBOR's, which the reader was told to accept.
+  /// False if the bytes were not in the canonical form of DAG-CBOR. A reader accepts such bytes
+  /// only if its caller asks for this.
   bool is_canonical() const { return is_canonical_; }
 
-  /// For readers.
+  /// For readers only.
   void clear() {
     nodes_.clear();
     has_floats_ = false;

@@ -12,10 +12,11 @@ namespace skua::atproto {
 
 namespace {
 
-/// What fits into one block of SHA-256 beside its padding.
+/// The largest number of bytes that fit into one block of SHA-256 with its padding.
 constexpr std::size_t kOneBlock = SHA_CBLOCK - 9;
 
-/// The padding done here: what the library does around a single block takes longer than the block.
+/// Adds the padding here, because OpenSSL's functions around a single block take longer than the
+/// block itself.
 Digest sha256_of_one_block(ByteView data) {
   std::array<std::uint8_t, SHA_CBLOCK> block{};
   *std::copy(data.begin(), data.end(), block.begin()) = 0x80;

@@ -9,12 +9,12 @@ namespace skua::atproto {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// SHA-256 of `data`. Uses the low-level OpenSSL calls: the EVP ones fetch their implementation on
-/// each use and take nearly twice as long on blocks of the network's size.
+/// Computes SHA-256 with the low-level OpenSSL functions. The EVP functions fetch their
+/// implementation on each use and take nearly twice as long on blocks of the network's size.
 Digest sha256(ByteView data);
 
-/// Whether two digests are equal, in a time that does not depend on their content
-/// (CRYPTO_memcmp): for digests of secrets.
+/// Whether two digests of secrets are equal. The time does not depend on their content
+/// (CRYPTO_memcmp).
 bool is_same_secret(const Digest& one, const Digest& other);
 
 /// HMAC-SHA256 (RFC 2104) of `data`.

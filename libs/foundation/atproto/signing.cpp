@@ -21,7 +21,7 @@ namespace skua::atproto::k256 {
 
 namespace {
 
-/// One context for all threads: after its creation it is only read.
+/// All threads share one context, because verification only reads it.
 const secp256k1_context* context() {
   static const secp256k1_context* const made = secp256k1_context_create(SECP256K1_CONTEXT_NONE);
   return made;
@@ -108,7 +108,7 @@ const EC_GROUP* group() {
   return made;
 }
 
-/// Half the order of the curve, rounded down: the largest s that is not high.
+/// Half the order of the curve, rounded down. A larger s is high.
 const BIGNUM* half_order() {
   static const BIGNUM* const made = [] {
     BIGNUM* half = BN_new();
@@ -122,8 +122,8 @@ Number number_of(const std::uint8_t* bytes) {
   return Number(BN_bin2bn(bytes, kScalarSize, nullptr));
 }
 
-/// Makes a key of a public point and, when there is one, the private number. Null: OpenSSL refuses
-/// it.
+/// Makes a key of a public point and, unless `secret` is null, of the private number. Returns null
+/// if OpenSSL refuses the key.
 Key make_key(ByteView point, const BIGNUM* secret) {
   const ParameterBuilder builder(OSSL_PARAM_BLD_new());
   OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, SN_X9_62_prime256v1,
@@ -231,7 +231,7 @@ constexpr std::string_view kBase58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghi
 constexpr std::size_t kMaxBase58 = 256;
 constexpr std::string_view kDidKey = "did:key:";
 
-/// The multicodecs secp256k1-pub and p256-pub as varints.
+/// The multicodecs secp256k1-pub and p256-pub, encoded as varints.
 using Prefix = std::array<std::uint8_t, 2>;
 constexpr Prefix kK256Prefix = {0xe7, 0x01};
 constexpr Prefix kP256Prefix = {0x80, 0x24};
@@ -327,7 +327,7 @@ Result<VerifyingKey> VerifyingKey::from_multikey(const Multikey& key) {
 }
 
 Result<VerifyingKey> VerifyingKey::from_point(Curve curve, ByteView point) {
-  // Both libraries would also take the hybrid form (06, 07).
+  // Both libraries would also accept the hybrid form (06, 07), which atproto does not permit.
   const bool compressed = point.size() == 33 && (point[0] == 2 || point[0] == 3);
   const bool whole = point.size() == 65 && point[0] == 4;
   if (!compressed && !whole) return errc::bad_key;

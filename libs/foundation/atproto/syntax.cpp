@@ -27,7 +27,7 @@ bool is_blank_or_control(char c) {
   return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f;
 }
 
-/// Tags that were registered before RFC 4646 and do not follow its grammar.
+/// The tags that were registered before RFC 4646 and do not follow its grammar.
 constexpr std::array<std::string_view, 17> kIrregular = {
     "en-GB-oed", "i-ami", "i-bnn",     "i-default", "i-enochian", "i-hak",
     "i-klingon", "i-lux", "i-mingo",   "i-navajo",  "i-pwn",      "i-tao",
@@ -46,8 +46,8 @@ bool is_alphanumeric(char c) {
   return is_alpha(c) || is_decimal(c);
 }
 
-/// Takes a tag apart from front to back. `subtag_` is the present subtag, empty at the end and
-/// where two hyphens stand together.
+/// Splits a language tag from front to back. `subtag_` is the current subtag; it is empty at the
+/// end of the tag and between two adjacent hyphens.
 class TagScanner {
  public:
   explicit TagScanner(std::string_view text) : rest_(text) { next(); }
@@ -76,7 +76,7 @@ class TagScanner {
            std::all_of(subtag_.begin(), subtag_.end(), of_class);
   }
 
-  /// Takes the present subtag if it has this form.
+  /// Consumes the current subtag if it has this form.
   template <class P>
   bool take(std::size_t shortest, std::size_t longest, P of_class) {
     if (!is(shortest, longest, of_class)) return false;
@@ -129,7 +129,8 @@ constexpr std::string_view kAtUriScheme = "at://";
 /// Pages of bsky.app whose next path segment is an account.
 constexpr std::array<std::string_view, 2> kPagesOfAccounts = {"/profile/", "/starter-pack/"};
 
-/// Whether `text` begins with `prefix` in whatever case; if so, removes it.
+/// Removes `prefix` from the front of `text`, in upper or lower case. Returns false if `text` does
+/// not begin with `prefix`.
 bool remove_prefix(std::string_view& text, std::string_view prefix) {
   if (ascii_lower(text.substr(0, prefix.size())) != prefix) return false;
   text.remove_prefix(prefix.size());
@@ -145,7 +146,7 @@ Result<std::string> did_or_handle(std::string_view text) {
   return errc::bad_account_name;
 }
 
-/// `path` begins behind the host. Subpages, queries and fragments are ignored.
+/// `path` begins after the host. Subpages, queries and fragments are ignored.
 Result<std::string> account_of_page(std::string_view path) {
   for (const std::string_view page : kPagesOfAccounts) {
     if (!path.starts_with(page)) continue;
@@ -166,14 +167,15 @@ constexpr std::size_t kMaxNsid = 317;
 constexpr std::size_t kMaxRecordKey = 512;
 constexpr std::size_t kMaxAtUri = 8192;
 
-/// Classes of characters, as bits. A table, because these checks run for every record.
+/// Classes of characters, as bits of a table. A table is fast, and these checks run for every
+/// record.
 enum CharacterClass : std::uint8_t {
   kLower = 1,
   kUpper = 2,
   kDigit = 4,
   kHyphen = 8,
-  kKeyPunctuation = 16,  // _ ~ . : of record keys, besides the hyphen
-  kDidPunctuation = 32,  // . _ : % of DIDs, besides the hyphen
+  kKeyPunctuation = 16,  // _ ~ . : of record keys; the hyphen has its own class
+  kDidPunctuation = 32,  // . _ : % of DIDs; the hyphen has its own class
 };
 constexpr unsigned kLetter = kLower | kUpper;
 constexpr unsigned kAlnum = kLetter | kDigit;
@@ -226,7 +228,7 @@ bool is_plc_id(std::string_view id) {
          });
 }
 
-/// The port of localhost is in development only.
+/// Only localhost may have a port, because localhost occurs only in development.
 bool is_web_id(std::string_view id) {
   constexpr std::string_view kLocalhost = "localhost";
   return is_handle(id) || id == kLocalhost || id.starts_with(std::string(kLocalhost) + "%3");

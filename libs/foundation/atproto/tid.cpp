@@ -20,7 +20,7 @@ int character_value(char c) {
 }  // namespace
 
 Result<Tid> Tid::parse(std::string_view text) {
-  // 13 characters hold 65 bits: the first must leave the topmost clear.
+  // 13 characters hold 65 bits, so the first character must leave the highest bit clear.
   if (text.size() != kTidTextSize || text.front() > 'j') return errc::bad_tid;
   Tid tid;
   for (const char c : text) {

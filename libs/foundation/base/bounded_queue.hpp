@@ -10,14 +10,15 @@
 namespace skua {
 
 /// A first-in first-out queue between threads with at most `capacity` items. Any number of
-/// producers and consumers. After `close()` it accepts no items; consumers receive the remaining
-/// ones and then see the end.
+/// producers and consumers may use the queue. After `close()` it accepts no items; the consumers
+/// receive the remaining items and then see the end.
 template <class T>
 class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Waits for room. False: the queue is closed and the item was not taken.
+  /// Waits until the queue has room. Returns false, without taking the item, if the queue is
+  /// closed.
   bool push(T item) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
@@ -28,7 +29,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Does not wait. False: full or closed; `item` is untouched.
+  /// Returns false at once, without taking the item, if the queue is full or closed.
   bool try_push(T& item) {
     {
       const std::scoped_lock lock(mutex_);
@@ -39,7 +40,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Waits for an item. Nothing: closed and drained.
+  /// Waits for an item. Returns nothing if the queue is closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     filled_.wait(lock, [&] { return closed_ || !items_.empty(); });

@@ -19,7 +19,7 @@ ArmedCrashPoint* armed_crash_point() {
     std::from_chars(number.data(), number.data() + number.size(), passes);
   }
   if (passes <= 0) throw std::runtime_error("SKUA_CRASH_AT is to be NAME:N with N above 0");
-  // Lives until the process is killed, which is what it is for.
+  // Never deleted: a crash point is needed until the process is killed.
   static ArmedCrashPoint armed{std::string(text.substr(0, colon)), {passes}};
   return &armed;
 }

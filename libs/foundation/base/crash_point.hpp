@@ -7,17 +7,18 @@
 
 namespace skua {
 
-/// Crash points are the places at which a test may have the process killed (SIGKILL), to show that
-/// nothing is lost there: between a commit and its being known, say. The environment variable
-/// `SKUA_CRASH_AT=NAME:N` arms one: the process dies the Nth time that any thread passes it. In
-/// production none is armed, and passing one costs a look at a pointer.
+/// A crash point is a place at which a test can have the process killed (SIGKILL), for example
+/// between a commit and its acknowledgement, to show that the program loses nothing there. The
+/// environment variable `SKUA_CRASH_AT=NAME:N` arms one crash point: the process dies when a thread
+/// passes it for the Nth time. In production no crash point is armed, and passing one only reads a
+/// pointer.
 struct ArmedCrashPoint {
   std::string name;
   std::atomic<std::int64_t> passes_left;
 };
 
-/// The one that the environment arms; null: none. Throws std::runtime_error when the variable is
-/// not of that form.
+/// Returns the crash point that the environment arms, or null. Throws std::runtime_error if the
+/// variable has another form.
 ArmedCrashPoint* armed_crash_point();
 
 [[noreturn]] void crash();

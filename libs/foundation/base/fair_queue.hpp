@@ -15,12 +15,12 @@
 
 namespace skua {
 
-/// Items that wait in lines, one for each key, which take turns: first one item of each key that
-/// has items, then the next item of each, and so on. The items of a key keep their order. So a key
-/// with many items delays its own items only. One thread; FairQueue is the form for threads.
+/// A queue in which keys take turns: the queue gives one item of each key that has items, then the
+/// next item of each key, and so on. The items of a key keep their order. So a key with many items
+/// delays only its own items. For one thread; FairQueue is for several threads.
 ///
-/// With a limit for each key, an item that was taken is active until `finished`. A key with as many
-/// active items has no turn.
+/// With a limit for each key, an item is active from `take` to `finished`. A key whose active items
+/// have reached the limit has no turn.
 template <class T, class Key, class Hash = boost::hash<Key>>
 class FairLines {
  public:
@@ -30,19 +30,19 @@ class FairLines {
       : most_active_(static_cast<std::uint32_t>(active_of_one_key)) {}
 
   void push(const Key& key, T item) { append(key, std::move(item), false); }
-  /// Adds the item before the others of its key.
+  /// Adds the item before the other items of its key.
   void push_first(const Key& key, T item) { append(key, std::move(item), true); }
 
-  /// The number of keys that have a turn. While there is one, `next`, `front`, `take` and
+  /// The number of keys that have a turn. While the number is not 0, `next`, `front`, `take` and
   /// `pass_over` may be called.
   std::size_t turns() const { return turns_.size(); }
   /// The key whose turn it is.
   const Key& next() const { return turns_.front(); }
-  /// Its first item.
+  /// The first item of the key whose turn it is.
   const T& front() const { return places_[lines_.find(turns_.front())->second.first].item; }
 
-  /// The first item of the key whose turn it is. The key waits for its next turn if it may have
-  /// one.
+  /// Removes the first item of the key whose turn it is. If the key may have another turn, the turn
+  /// comes after those of the other keys.
   T take() {
     const auto place = lines_.find(turns_.front());
     turns_.pop_front();
@@ -60,14 +60,14 @@ class FairLines {
     return item;
   }
 
-  /// The key whose turn it is waits for its next turn.
+  /// Moves the turn of the current key behind the turns of the other keys.
   void pass_over() {
     turns_.push_back(std::move(turns_.front()));
     turns_.pop_front();
   }
 
-  /// Once for each item that was taken. With a limit it throws std::logic_error otherwise; without
-  /// one it has no effect.
+  /// Ends the activity of one item that was taken. With a limit, a call without an active item
+  /// throws std::logic_error. Without a limit, a call has no effect.
   void finished(const Key& key) {
     if (most_active_ == kNoLimit) return;
     const auto place = lines_.find(key);
@@ -78,13 +78,13 @@ class FairLines {
     settle(place);
   }
 
-  /// Items that were not taken.
+  /// The number of items that were not taken.
   std::size_t size() const { return size_; }
 
  private:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  /// An item and the place of the next one of its key. Places without an item are a list, too.
+  /// An item and the place of the next item of its key. Unused places form a list in the same way.
   struct Place {
     T item;
     std::uint32_t next = kNone;
@@ -126,7 +126,8 @@ class FairLines {
     return place;
   }
 
-  /// Gives the key a turn if it can use one, and forgets it if nothing is left of it.
+  /// Gives the key a turn if the key can use one, and removes a key that has neither waiting nor
+  /// active items.
   void settle(typename Lines::iterator place) {
     Line& line = place->second;
     if (line.first == kNone) {
@@ -137,7 +138,7 @@ class FairLines {
     }
   }
 
-  /// After a large number of items has left.
+  /// Releases memory after a large number of items was removed.
   void release_memory() {
     constexpr std::size_t kKept = 10'000;
     if (places_.size() <= kKept) return;
@@ -150,26 +151,26 @@ class FairLines {
   std::vector<Place> places_;
   std::uint32_t free_ = kNone;
   Lines lines_;
-  /// The keys that have a turn, in its order.
+  /// The keys that have a turn, in the order of their turns.
   std::deque<Key> turns_;
   std::size_t size_ = 0;
 };
 
-/// FairLines between threads: keys take turns. Any number of producers and one consumer. Not
-/// bounded: its producers are. After `close()` it accepts no items; the consumer receives the
-/// remaining ones and then sees the end.
+/// A FairLines between threads: keys take turns. Any number of producers and one consumer may use
+/// the queue. The queue has no limit, because its producers limit themselves. After `close()` the
+/// queue accepts no items; the consumer receives the remaining items and then sees the end.
 ///
 /// `Traits` has static functions of an item: `key` (a hash; keys with the same hash share their
-/// turns), `weight` (how much it counts for the size of a batch) and `cost` (in the unit of
+/// turns), `weight` (the item's part of the size of a batch) and `cost` (in the unit of
 /// `Room::cost`).
 template <class T, class Traits>
 class FairQueue {
  public:
   using Key = std::uint64_t;
-  /// Keys that are passed over, with any value.
+  /// The keys that the consumer passes over. The value is ignored.
   using Skipped = boost::unordered_flat_map<Key, bool>;
 
-  /// How much a consumer takes: items until one of the sums is reached.
+  /// The limits of one removal: the consumer takes items until one of the sums reaches its limit.
   struct Room {
     std::size_t weight = 0;
     std::size_t cost = std::numeric_limits<std::size_t>::max();
@@ -189,15 +190,17 @@ class FairQueue {
     if (many) many_.notify_one();
   }
 
-  /// Appends items to `out` until there is no room: waits at most `wait` for the first, takes the
-  /// rest only if they are there. At least one item is taken, whatever it costs. Returns what was
-  /// taken; no weight with `closed()` true means the end.
+  /// Appends items to `out` until one of the limits of `room` is reached. Waits at most `wait` for
+  /// the first item and does not wait for further items. Takes at least one item, whatever its
+  /// cost. Returns the sums of the items taken; a sum without weight means the end if `closed()` is
+  /// true.
   Room pop_some(std::vector<T>& out, Room room, const Skipped& skipped,
                 std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
     filled_.wait_for(lock, wait, [&] { return closed_ || lines_.size() > 0; });
     Room taken{0, 0};
-    // How many keys were passed over since the last item: then all keys that are left.
+    // Counts the keys that were passed over since the last item. The loop ends when all remaining
+    // keys were passed over.
     std::size_t passed = 0;
     while (passed < lines_.turns() && taken.weight < room.weight && taken.cost < room.cost) {
       if (skipped.contains(lines_.next())) {
@@ -214,8 +217,8 @@ class FairQueue {
     return taken;
   }
 
-  /// Waits until items of this weight are there, the queue is closed, or `wait` is over, without
-  /// waking for each item on the way.
+  /// Waits until items of this total weight are in the queue, the queue is closed, or `wait` is
+  /// over. The consumer does not wake up for each single item.
   void wait_for_many(std::size_t weight, std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
     wanted_ = weight;
@@ -240,7 +243,7 @@ class FairQueue {
     const std::scoped_lock lock(mutex_);
     return lines_.size();
   }
-  /// The weight of all items.
+  /// The total weight of all items.
   std::size_t weight() const {
     const std::scoped_lock lock(mutex_);
     return weight_;
@@ -251,8 +254,8 @@ class FairQueue {
   std::condition_variable filled_;
   std::condition_variable many_;
   FairLines<T, Key> lines_;
-  std::size_t weight_ = 0;  // of all items
-  std::size_t wanted_ = 0;  // the weight that the consumer waits for; 0: it does not wait
+  std::size_t weight_ = 0;  // the total weight of all items
+  std::size_t wanted_ = 0;  // the weight that the consumer waits for, or 0 if it does not wait
   bool closed_ = false;
 };
 

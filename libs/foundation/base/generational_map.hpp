@@ -8,17 +8,18 @@
 
 namespace skua {
 
-/// A map with about `capacity` entries at most that drops entries without recent use. A full young
-/// generation becomes the old one, and the former old one is dropped. An entry that is found in the
-/// old generation moves to the young one. No memory for an entry beyond the entry. The generations
-/// exchange their tables, and the second one gets the size of the first at once: after the
-/// young generation was full once, the memory stays the same. One thread.
+/// A map with about `capacity` entries at most, which drops entries without recent use. A full
+/// young generation becomes the old generation, and the previous old generation is dropped. `find`
+/// moves an entry from the old generation to the young one. An entry needs no memory for its age.
+/// The generations exchange their tables, and the second table gets the size of the first one at
+/// once: after the young generation was full for the first time, the memory stays the same. One
+/// thread.
 template <class Key, class Value, class Hash = boost::hash<Key>>
 class GenerationalMap {
  public:
   explicit GenerationalMap(std::size_t capacity) : half_((capacity + 1) / 2) {}
 
-  /// Null: not known. The pointer is valid until the next call.
+  /// Returns null for an unknown key. The pointer is valid until the next call.
   Value* find(const Key& key) {
     if (const auto place = young_.find(key); place != young_.end()) return &place->second;
     const auto place = old_.find(key);
@@ -28,7 +29,7 @@ class GenerationalMap {
     return insert(key, std::move(value));
   }
 
-  /// Replaces the value of a known key.
+  /// Adds an entry, or replaces the value of a known key.
   Value* insert(const Key& key, Value value) {
     if (young_.size() >= half_ && !young_.contains(key)) {
       has_forgotten_ = has_forgotten_ || !old_.empty();
@@ -47,7 +48,7 @@ class GenerationalMap {
   }
 
   std::size_t size() const { return young_.size() + old_.size(); }
-  /// Whether an entry was dropped. Half of the capacity always fits.
+  /// Whether the map has dropped an entry. Half of the capacity always fits.
   bool has_forgotten() const { return has_forgotten_; }
 
  private:

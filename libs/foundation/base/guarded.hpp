@@ -5,9 +5,9 @@
 
 namespace skua {
 
-/// Holds a value that several threads share and gives it out only under its lock, so that unlocked
-/// access cannot be written. Do not let a reference to the value escape from the function passed
-/// in.
+/// Holds a value that several threads share and gives access only under the lock, so that code
+/// without the lock cannot compile. Do not let a reference to the value escape from the function
+/// that is passed in.
 template <class T>
 class Guarded {
  public:

@@ -27,20 +27,20 @@ namespace skua {
 
 namespace {
 
-/// Guards "look up, else make" and the level that new loggers take.
+/// Guards the search for a logger, its creation, and the level that new loggers get.
 std::mutex& registry_mutex() {
   static std::mutex mutex;
   return mutex;
 }
 
-/// Colours only where the user does not object (no-color.org).
+/// Uses no colours if the environment has NO_COLOR (no-color.org).
 spdlog::color_mode color_mode() {
   const char* no_color = std::getenv("NO_COLOR");
   const bool is_refused = no_color != nullptr && *no_color != '\0';
   return is_refused ? spdlog::color_mode::never : spdlog::color_mode::automatic;
 }
 
-/// Calls a function at the end of a scope, also if the line cannot be written.
+/// Calls a function at the end of a scope, also after an exception.
 class After {
  public:
   explicit After(const std::function<void()>& call) : call_(call) {}
@@ -54,7 +54,7 @@ class After {
   const std::function<void()>& call_;
 };
 
-/// stderr, with what is done around each line.
+/// Writes to stderr and calls the functions of `set_log_frame` around each line.
 class FramedSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   void set_frame(std::function<void()> before, std::function<void()> after) {
@@ -84,7 +84,7 @@ class FramedSink final : public spdlog::sinks::base_sink<std::mutex> {
 constexpr std::array<std::string_view, 6> kLevels = {"trace", "debug", "info",
                                                      "warn",  "error", "off"};
 
-/// The word of a level. A critical message, which no component logs, counts as an error.
+/// Returns the word of a level. A critical message, which no component logs, counts as an error.
 std::string_view word_of(spdlog::level::level_enum level) {
   return kLevels.at(std::min<std::size_t>(level, spdlog::level::err));
 }
@@ -94,7 +94,7 @@ std::unique_ptr<spdlog::formatter> text_formatter() {
                                                      spdlog::pattern_time_type::utc);
 }
 
-/// Each message as a line of JSON.
+/// Formats each message as a line of JSON.
 class JsonFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& line) override {
@@ -113,7 +113,7 @@ class JsonFormatter final : public spdlog::formatter {
 
 std::atomic<bool> is_json{false};
 
-/// One sink for all loggers, so that lines of different threads stay whole.
+/// All loggers share one sink, so that lines of different threads are not mixed.
 const std::shared_ptr<FramedSink>& stderr_sink() {
   static const auto sink = [] {
     auto made = std::make_shared<FramedSink>();
@@ -123,12 +123,11 @@ const std::shared_ptr<FramedSink>& stderr_sink() {
   return sink;
 }
 
-/// The longest message.
+/// The largest number of bytes of a message.
 constexpr std::size_t kMessage = 1'000;
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// One for all loggers.
 Guarded<LogThrottle>& throttle() {
   static Guarded<LogThrottle> throttle;
   return throttle;
@@ -169,7 +168,8 @@ void append_member(std::string& out, std::string_view name, std::string_view val
   append_quoted(out, value);
 }
 
-/// The problem whose code ends the message: `... [database-down]`. Null: none.
+/// Returns the problem whose code ends the message, as in `... [database-down]`, or null if there
+/// is none.
 const Problem* problem_of(std::string_view message) {
   const std::size_t open = message.rfind(" [");
   if (open == message.npos || !message.ends_with(']')) return nullptr;

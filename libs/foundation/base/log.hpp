@@ -19,8 +19,9 @@
 
 namespace skua {
 
-/// A component's log. Messages are bounded in length, from info on also in number (LogThrottle),
-/// and their control characters are replaced: they may quote the network. Any thread.
+/// A component's log. The length of messages is limited and, from info on, their number
+/// (LogThrottle). Control characters are replaced, because a message may quote the network. Any
+/// thread.
 class Logger final : public spdlog::logger {
  public:
   using spdlog::logger::logger;
@@ -37,7 +38,8 @@ class Logger final : public spdlog::logger {
   void info(fmt::format_string<Args...> format, Args&&... args) {
     write(spdlog::level::info, format, fmt::make_format_args(args...));
   }
-  /// Of level info, and not bounded in number: for actions of an operator, who is identified.
+  /// Logs an action of an authenticated operator at level info, without a limit on the number of
+  /// messages.
   template <class... Args>
   void action(fmt::format_string<Args...> format, Args&&... args) {
     write_detail(spdlog::level::info, format, fmt::make_format_args(args...));
@@ -57,21 +59,22 @@ class Logger final : public spdlog::logger {
                     fmt::format_args args);
 };
 
-/// The named logger of a component ("relay", "writer", ...), made on first use, writing to stderr.
-/// Any thread. Lines carry did, seq and lane where they have them; nothing per event at info level.
+/// Returns the logger of a component ("relay", "writer", ...), which writes to stderr. The first
+/// call makes the logger. Any thread. Lines contain did, seq and lane where these are known. No
+/// component logs single events at level info.
 std::shared_ptr<Logger> logger(const std::string& component);
 
-/// Sets the level of all loggers, present and future: trace, debug, info, warn, error, off.
-/// Returns false for any other word.
+/// Sets the level of all present and future loggers: trace, debug, info, warn, error, off. Returns
+/// false for any other word.
 bool set_log_level(const std::string& level);
 
-/// Functions that run before and after each line is written, for example to move other text on the
-/// screen; on the thread that logs. Empty: none. Neither may log. Returns after lines that are
-/// being written.
+/// Sets functions that run before and after each line, for example to move other text on the
+/// screen. They run on the thread that logs and must not log. An empty function does nothing. The
+/// call returns after all lines that are being written.
 void set_log_frame(std::function<void()> before, std::function<void()> after);
 
-/// Writes how many messages the log left out, when a minute is over and at the end of the process.
-/// A thread of its own. One a process, made first in main.
+/// Writes the number of messages that the log left out, each minute and at the end of the process.
+/// It has a thread of its own. A process makes one object, first in main.
 class LogSummaries {
  public:
   LogSummaries();
@@ -83,14 +86,14 @@ class LogSummaries {
   std::jthread thread_;
 };
 
-/// Sets the form of all log lines, present and future: `text`, or `json` with one object for each
+/// Sets the form of all present and future log lines: `text`, or `json` with one object for each
 /// line (`json_line`). Returns false for any other word. Any thread.
 bool set_log_format(std::string_view format);
 
 /// Whether `set_log_format` has chosen JSON. Any thread.
 bool log_is_json();
 
-/// What a line of the log states.
+/// The content of a log line.
 struct LogLine {
   Timestamp time;
   /// One of the words of `set_log_level`.
@@ -99,24 +102,25 @@ struct LogLine {
   std::string_view message = {};
 };
 
-/// The line as a JSON object with `time` (RFC 3339, UTC, milliseconds), `level`, `component` and
-/// `message`, without a line end. If the message ends with the code of a problem (`with_code`), the
-/// object also has `problem`. Bytes that are not UTF-8 become U+FFFD. Pure; any thread.
+/// Formats the line as a JSON object with `time` (RFC 3339, UTC, milliseconds), `level`,
+/// `component` and `message`, without a line end. If the message ends with the code of a problem
+/// (`with_code`), the object also has `problem`. Bytes that are not UTF-8 become U+FFFD. Pure; any
+/// thread.
 std::string json_line(const LogLine& line);
 
-/// Limits the log: of messages with the same logger, level and format string it writes the first
-/// few different ones. It counts the rest and writes the count once a window. Format strings are
-/// part of the program, so neither the number of lines nor the memory depends on the network. Not
-/// thread-safe.
+/// Limits the log: of the messages with the same logger, level and format string, the log writes
+/// the first few different ones. The log counts the remaining messages and writes the count after
+/// each window. Format strings are part of the program, so neither the number of lines nor the
+/// memory depends on the network. Not thread-safe.
 class LogThrottle {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// How many different messages of one site are written in a window.
+  /// The number of different messages that one site may write in a window.
   static constexpr std::size_t kLines = 10;
   static constexpr std::chrono::seconds kWindow{60};
 
-  /// Where messages come from. `level`: the number of a spdlog level.
+  /// The origin of messages. `level` is the number of a spdlog level.
   struct Site {
     std::string logger;
     int level = 0;
@@ -127,7 +131,7 @@ class LogThrottle {
     }
   };
 
-  /// A line that says how many messages were left out.
+  /// The content of a line that gives the number of messages left out.
   struct Summary {
     std::string logger;
     int level = 0;
@@ -136,21 +140,21 @@ class LogThrottle {
     bool operator==(const Summary& other) const = default;
   };
 
-  /// Whether a message is written. Call `due` before it.
+  /// Whether a message must be written. Call `due` before this function.
   bool admit(const Site& site, std::string_view message, Time now);
 
-  /// The lines to write for windows that have ended.
+  /// Returns the summaries of the windows that have ended.
   std::vector<Summary> due(Time now);
 
-  /// The same of all windows, at the end of the process.
+  /// Returns the summaries of all windows, for the end of the process.
   std::vector<Summary> rest(Time now);
 
  private:
   struct Window {
     Time begins;
-    /// Hashes of the messages that were written.
+    /// The hashes of the messages that were written in this window.
     std::vector<std::size_t> written;
-    /// Messages of this site overflowed the window before.
+    /// Whether this site also wrote too many messages in the previous window.
     bool is_muted = false;
     std::uint64_t left_out = 0;
     std::string last_left_out;

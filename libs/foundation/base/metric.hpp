@@ -18,17 +18,17 @@
 
 namespace skua {
 
-/// How long things took: counts by duration, in buckets that grow by a quarter or less, from 1 us
-/// to an hour. Adding is one atomic increment. Any thread.
+/// A histogram of durations, with buckets from 1 us to an hour. Each bucket is at most a quarter
+/// larger than the previous one. Adding a duration is one atomic increment. Any thread.
 class LatencyHistogram {
  public:
   using Duration = std::chrono::microseconds;
 
-  /// Four buckets a power of two.
+  /// Each power of two has four buckets.
   static constexpr std::size_t kBuckets = 128;
   using Counts = std::array<std::uint64_t, kBuckets>;
 
-  /// A negative duration (a clock was set back) counts as none.
+  /// A negative duration, after a clock was set back, counts as zero.
   void add(Duration duration) {
     buckets_[bucket_of(duration)].fetch_add(1, std::memory_order_relaxed);
   }
@@ -41,8 +41,8 @@ class LatencyHistogram {
     return counts;
   }
 
-  /// The upper bound of the bucket that contains the quantile `quantile` (0 to 1); zero if nothing
-  /// was counted.
+  /// Returns the upper bound of the bucket that contains the quantile `quantile` (0 to 1), or zero
+  /// if nothing was counted.
   static Duration quantile(const Counts& counts, double quantile) {
     std::uint64_t all = 0;
     for (const std::uint64_t count : counts) all += count;
@@ -59,7 +59,7 @@ class LatencyHistogram {
     return upper_bound(last);
   }
 
-  /// The largest duration of a bucket. The last bucket also has all that took longer.
+  /// Returns the largest duration of a bucket. The last bucket also contains all longer durations.
   static Duration upper_bound(std::size_t bucket) {
     if (bucket < 4) return Duration(bucket);
     const std::size_t exponent = bucket / 4 + 1;
@@ -68,7 +68,7 @@ class LatencyHistogram {
     return Duration(static_cast<Duration::rep>((4 + quarter + 1) * step - 1));
   }
 
-  /// The counts between two moments.
+  /// Returns the counts that were added between two moments.
   static Counts between(const Counts& before, const Counts& now) {
     Counts difference{};
     for (std::size_t i = 0; i < kBuckets; ++i) difference[i] = now[i] - before[i];
@@ -90,7 +90,7 @@ class LatencyHistogram {
 
 enum class MetricKind : std::uint8_t { Counter, Gauge, Histogram };
 
-/// Its name in Prometheus.
+/// Returns the name of the kind in Prometheus.
 constexpr const char* name_of(MetricKind kind) {
   switch (kind) {
     case MetricKind::Counter:
@@ -103,25 +103,26 @@ constexpr const char* name_of(MetricKind kind) {
   return "untyped";
 }
 
-/// The declaration of a metric. JSON, Prometheus and `skua help metrics` follow from it.
+/// The declaration of a metric. The metric in JSON, in Prometheus and in `skua help metrics`
+/// follows from the declaration.
 struct MetricInfo {
-  /// The key in JSON; empty: the metric is not in JSON. A histogram has two keys, `<key>_p50` and
-  /// `<key>_p99`, in milliseconds.
+  /// The key in JSON, or an empty text if JSON does not have the metric. A histogram has two keys,
+  /// `<key>_p50` and `<key>_p99`, in milliseconds.
   const char* key = "";
   /// The name in Prometheus: `skua_..._total` for a counter, and base units (`_seconds`, `_bytes`).
   const char* name = "";
   const char* unit = "";
   /// One sentence, without a full stop.
   const char* help = "";
-  /// The name of the label by which a CountFamily counts, or of which a text is the value; empty:
-  /// there is none.
+  /// The name of the label by which a CountFamily counts, or whose value is the text of the metric.
+  /// Empty if there is no label.
   const char* label = "";
 };
 
 /// A count for each value of a label.
 using CountsByLabel = std::vector<std::pair<std::string, std::uint64_t>>;
 
-/// A metric at one time.
+/// The value of a metric at one time.
 struct MetricValue {
   using Value = std::variant<std::uint64_t, std::int64_t, double, bool, Timestamp, std::string,
                              CountsByLabel, LatencyHistogram::Counts>;
@@ -131,8 +132,8 @@ struct MetricValue {
   Value value;
 };
 
-/// An integer that any thread may change: one relaxed atomic operation. A copy has the value of the
-/// moment.
+/// An integer that any thread may change with one relaxed atomic operation. A copy has the value of
+/// the moment.
 class Count {
  public:
   Count() = default;
@@ -143,7 +144,7 @@ class Count {
     value_.store(value, std::memory_order_relaxed);
     return *this;
   }
-  // NOLINTNEXTLINE(google-explicit-constructor): it reads as an integer, like std::atomic.
+  // NOLINTNEXTLINE(google-explicit-constructor): a Count reads as an integer, like std::atomic.
   operator std::uint64_t() const { return value_.load(std::memory_order_relaxed); }
 
   Count& operator+=(std::uint64_t count) {
@@ -159,8 +160,8 @@ class Count {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// A declared count. It is a member of a struct of metrics (metric.hpp) and declared where
-/// that struct names it. Assigning changes the count and not the declaration. Any thread.
+/// A count with its declaration. It is a member of a struct of metrics and is declared in that
+/// struct. Assignment changes the count and keeps the declaration. Any thread.
 template <MetricKind Kind>
 class DeclaredCount {
  public:
@@ -174,7 +175,7 @@ class DeclaredCount {
     count_ = value;
     return *this;
   }
-  // NOLINTNEXTLINE(google-explicit-constructor): it reads as an integer, like std::atomic.
+  // NOLINTNEXTLINE(google-explicit-constructor): the count reads as an integer, like std::atomic.
   operator std::uint64_t() const { return value(); }
   std::uint64_t value() const { return count_; }
 
@@ -194,7 +195,7 @@ class DeclaredCount {
   Count count_;
 };
 
-/// Only grows.
+/// A number that only grows.
 using Counter = DeclaredCount<MetricKind::Counter>;
 /// The number of something at this moment.
 using Gauge = DeclaredCount<MetricKind::Gauge>;
@@ -205,7 +206,7 @@ class CountFamily {
  public:
   using NameOf = const char* (*)(std::size_t index);
 
-  /// `name_of`: the label value of each index.
+  /// `name_of` returns the label value of each index.
   CountFamily(const char* key, const char* name, const char* unit, const char* help,
               const char* label, NameOf name_of)
       : info_{key, name, unit, help, label}, name_of_(name_of) {}
@@ -249,9 +250,9 @@ class Histogram {
   LatencyHistogram latency_;
 };
 
-/// Reads the metrics of a struct in the order of their declarations. The struct is an aggregate:
-/// it has no constructors and no base. A member that is a Counter, Gauge, CountFamily or Histogram
-/// is a metric; others are left out.
+/// Reads the metrics of a struct in the order of their declarations. The struct is an aggregate
+/// without constructors and base classes. The members that are a Counter, Gauge, CountFamily or
+/// Histogram are metrics; other members are ignored.
 template <class Group>
 std::vector<MetricValue> values_of(const Group& group) {
   std::vector<MetricValue> values;

@@ -11,7 +11,7 @@ namespace skua {
 
 std::jthread periodic_thread(std::chrono::milliseconds period, std::function<void()> work) {
   return std::jthread([period, work = std::move(work)](const std::stop_token& stop) {
-    // Signals are for the threads that wait for them.
+    // Blocks all signals, because other threads wait for them.
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);

@@ -10,7 +10,7 @@
 namespace skua {
 namespace {
 
-/// Shorter than the longest message of the log, so that a line never loses its code.
+/// The limit is below the limit of a log message, so that a line never loses its code.
 constexpr std::size_t kDetail = 900;
 
 }  // namespace

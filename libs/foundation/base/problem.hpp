@@ -6,17 +6,18 @@
 
 namespace skua {
 
-/// A state of the program or of its environment that a person must correct. A log line, a reason
-/// of `/health/ready` and a finding of `skua doctor` name it by its code. `skua help CODE` and
-/// docs/problems.md explain it.
+/// A state of the program or of its environment that a person must correct. Log lines, reasons of
+/// `/health/ready` and findings of `skua doctor` name a problem by its code. `skua help CODE` and
+/// docs/problems.md explain the problem.
 struct Problem {
-  /// Lower case with hyphens, such as `database-down`. It does not change between versions.
+  /// The code is in lower case with hyphens, such as `database-down`. It does not change between
+  /// versions.
   std::string_view code;
   /// The fault, as a clause without a full stop.
   std::string_view title;
-  /// The cause, and what Skua does meanwhile.
+  /// The cause, and the behaviour of Skua until the problem is solved.
   std::string_view cause;
-  /// What the operator does.
+  /// The action that the operator must take.
   std::string_view cure;
 };
 
@@ -191,7 +192,7 @@ inline constexpr std::array kProblems{
             "Look at the reason. Run `skua doctor` again, as the role that owns the database."},
 };
 
-/// The problem with a code, which must be one of the list: another code does not compile.
+/// Returns the problem with this code. A code that is not in the list does not compile.
 consteval const Problem& problem(std::string_view code) {
   for (const Problem& each : kProblems) {
     if (each.code == code) return each;
@@ -199,10 +200,10 @@ consteval const Problem& problem(std::string_view code) {
   throw "no problem has this code";
 }
 
-/// The problem with a code; null if there is none.
+/// Returns the problem with this code, or null if there is none.
 const Problem* find_problem(std::string_view code);
 
-/// The detail with the code: `the server is stopped [database-down]`. Log lines use it.
+/// Appends the code to the detail, for a log line: `the server is stopped [database-down]`.
 std::string with_code(std::string_view detail, const Problem& problem);
 
 }  // namespace skua

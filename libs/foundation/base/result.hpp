@@ -21,20 +21,21 @@ using Result = boost::system::result<T>;
 
 using ErrorCode = boost::system::error_code;
 
-/// The text of an error for people.
+/// The text of an error, for people.
 template <class Errc>
 struct ErrorText {
   Errc error;
   const char* message;
 };
 
-/// Whether an enum has an enumerator of this value: the compiler prints another value as a cast.
+/// Whether an enum has an enumerator with this value. The compiler prints the name of an
+/// enumerator, but prints any other value as a cast.
 template <auto Value>
 consteval bool is_enumerator() {
   return std::string_view(__PRETTY_FUNCTION__).find("Value = (") == std::string_view::npos;
 }
 
-/// Whether a table has the errors of its enum in the order of their numbers, and all of them.
+/// Whether a table has all errors of its enum, in the order of their numbers.
 template <const auto& Errors>
 consteval bool is_complete() {
   using Errc = decltype(Errors[0].error);
@@ -46,8 +47,8 @@ consteval bool is_complete() {
 
 /// The category of an enum whose errors have the numbers 1, 2, ... . `Errors` is the table of their
 /// texts: a constexpr array of ErrorText, or of a struct with the same members. Codes compare by
-/// the address of their category, so that a table has one category, which lives as long as the
-/// program. Any thread.
+/// the address of their category, so each table has exactly one category, which lives as long as
+/// the program. Any thread.
 template <const auto& Errors>
 class ErrorCategory final : public boost::system::error_category {
  public:
@@ -66,8 +67,8 @@ class ErrorCategory final : public boost::system::error_category {
 };
 
 /// Whether an exception comes from the machine (memory, threads, files) and not from the input that
-/// is being read. The input must not be dropped for such an exception: the machine would fail again
-/// with the next one.
+/// is being read. After such an exception the input must not be dropped, because the machine would
+/// fail again with the next input.
 inline bool is_of_machine(const std::exception& error) {
   return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
          dynamic_cast<const std::system_error*>(&error) != nullptr;

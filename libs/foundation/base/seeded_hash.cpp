@@ -8,7 +8,7 @@ namespace skua {
 
 namespace {
 
-/// Up to eight bytes, the first one lowest.
+/// Reads up to eight bytes; the first byte is the lowest.
 std::uint64_t little_endian(std::string_view bytes) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -13,28 +13,29 @@
 
 namespace skua {
 
-/// What one key may use of a resource: `burst` units at once, and one more unit each `every`. A key
-/// is an account or a host; the unit is that of the resource, such as a download or a byte.
+/// The part of a resource that one key may use: `burst` units at once, and one more unit each
+/// `every`. A key is an account or a host; the unit is that of the resource, such as a download or
+/// a byte.
 struct Share {
   std::uint64_t burst = 1;
   std::chrono::nanoseconds every{};
 };
 
-/// The use of one resource by many keys, so that no key uses the part of the others. A key without
-/// recent use has its whole share. This is the generic cell rate algorithm: a key is one time, the
-/// time at which its share is unused again.
+/// Limits the use of one resource by many keys, so that no key uses the part of the others. A key
+/// without recent use has its whole share. This is the generic cell rate algorithm: each key has
+/// one time, at which its share is unused again.
 ///
-/// Memory: about 48 bytes and the name for each key, for `most_keys` at most. A key that is
+/// Needs about 48 bytes and the name for each key, for `most_keys` at most. A key that was
 /// forgotten has its whole share again, so `most_keys` must be larger than the number of keys that
-/// can use up a share within the time in which it is regained. The clock must not be the local wall
-/// clock. One thread.
+/// can use up a share within the time that a share needs to return. The clock must not be the local
+/// wall clock. One thread.
 class Shares {
  public:
   explicit Shares(Share share, std::size_t most_keys = 100'000)
       : share_(share), unused_at_(most_keys) {}
 
-  /// Uses `amount` units of the key's share. False: fewer are left; nothing is used. An amount
-  /// above the burst counts as the burst.
+  /// Uses `amount` units of the key's share. Returns false, and uses nothing, if fewer units are
+  /// left. An amount above the burst counts as the burst.
   bool take(std::string_view key, std::uint64_t amount, Timestamp now) {
     Timestamp& unused_at = unused_at_of(key, now);
     const Timestamp after = unused_at + cost(amount);
@@ -43,13 +44,13 @@ class Shares {
     return true;
   }
 
-  /// When one unit is left: `now`, or later. Nothing is used.
+  /// Returns the time at which one unit is left: `now`, or later. Uses nothing.
   Timestamp next(std::string_view key, Timestamp now) {
     return std::max(now, unused_at_of(key, now) + cost(1) - cost(share_.burst));
   }
 
-  /// Uses one unit in any case. Returns when the key has this unit: `now`, or later. Reservations
-  /// are granted in the order of the calls.
+  /// Uses one unit in any case. Returns the time at which the key has this unit: `now`, or later.
+  /// Reservations are granted in the order of the calls.
   Timestamp reserve(std::string_view key, Timestamp now) {
     Timestamp& unused_at = unused_at_of(key, now);
     unused_at += cost(1);

@@ -14,8 +14,8 @@ bool is_continuation(unsigned char c) {
   return (c & 0xc0U) == 0x80U;
 }
 
-/// Length of the well-formed sequence that begins at `p` (of `left` bytes), 0 when there is none.
-/// The bounds of the second byte are those of table 3-7 of the Unicode Standard.
+/// Returns the length of the well-formed sequence at the beginning of the `left` bytes at `p`, or 0
+/// if there is none. The bounds of the second byte are those of table 3-7 of the Unicode Standard.
 std::size_t sequence_length(const unsigned char* p, std::size_t left) {
   const unsigned char lead = p[0];
   if (lead < 0x80) return 1;
@@ -35,7 +35,6 @@ std::size_t sequence_length(const unsigned char* p, std::size_t left) {
              : 0;
 }
 
-/// The code point of a well-formed sequence.
 std::uint32_t code_point(const unsigned char* p, std::size_t length) {
   if (length == 1) return p[0];
   std::uint32_t value = p[0] & (0x7fU >> length);
@@ -44,8 +43,8 @@ std::uint32_t code_point(const unsigned char* p, std::size_t length) {
 }
 
 /// Whether a terminal acts on a character instead of showing it: C0 and C1 controls, line and
-/// paragraph separators, and marks, embeddings, overrides and isolates of the Unicode Bidirectional
-/// Algorithm, by which text can look as if it were in another order.
+/// paragraph separators, and the marks, embeddings, overrides and isolates of the Unicode
+/// Bidirectional Algorithm, which can show text in another order.
 bool is_control(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);

@@ -9,7 +9,7 @@
 namespace skua {
 namespace {
 
-/// Takes a datetime's text apart from front to back. Each step says whether it succeeded.
+/// Reads a datetime's text from front to back. Each step returns whether it succeeded.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -46,7 +46,7 @@ class Scanner {
   std::string_view text_;
 };
 
-/// The reference implementations take no more.
+/// The reference implementations accept no more digits.
 constexpr std::size_t kMaxFractionDigits = 20;
 constexpr std::size_t kMicrosecondDigits = 6;
 

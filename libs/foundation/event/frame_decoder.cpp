@@ -54,7 +54,7 @@ Result<atproto::Tid> read_rev(const Value& body) {
   return *tid;
 }
 
-/// An optional text. Some producers send null, which counts as absent.
+/// Reads an optional text. Some producers send null, which counts as absent.
 Result<std::optional<std::string_view>> read_optional_text(const Value& body, std::string_view key,
                                                            errc error) {
   const auto text = body.find(key);
@@ -133,7 +133,7 @@ std::optional<atproto::Cid> link_of(const Value& map, std::string_view key) {
   return link->link();
 }
 
-/// False: the path, action or CID is unreadable.
+/// Returns false if the path, action or CID is unreadable.
 bool read_op_claim(const Value& op, OpClaim& out) {
   const auto action = op.find("action");
   const auto path = op.find("path");
@@ -253,7 +253,7 @@ Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
     case MessageType::Unknown:
       break;
   }
-  // Its sequence number still advances the cursor.
+  // The sequence number of an unknown message also advances the cursor.
   if (const auto seq = read_seq(body)) out.seq = *seq;
   if (const auto did = body.find("did"); did && did->is_string()) out.did = did->string();
   return {};

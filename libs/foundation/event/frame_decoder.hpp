@@ -21,55 +21,57 @@ enum class MessageType : std::uint8_t { Commit, Sync, Identity, Account, Info, E
 /// The fields of a frame that routing needs, without decoding the rest.
 struct FramePeek {
   MessageType type = MessageType::Unknown;
-  std::int64_t seq = 0;  // 0 when the message has no seq
-  std::string_view did;  // `repo` of #commit, otherwise `did`; empty when absent
-  // Of #commit and #sync, as the message contains them; empty when absent.
+  std::int64_t seq = 0;  // 0 if the message has no seq
+  std::string_view did;  // `repo` of #commit, otherwise `did`; empty if absent
+  // `rev` and `time` are set only for #commit and #sync, as the message contains them; they are
+  // empty if absent.
   std::string_view rev;
   std::string_view time;
 };
 
-/// Reads only a frame's header, `seq`, DID, `rev` and `time`. Other values are skipped and not
-/// checked. Error: this is not a frame.
+/// Reads only a frame's header, `seq`, DID, `rev` and `time`. Skips other values without a check.
+/// Returns an error if the bytes are not a frame.
 Result<FramePeek> peek_frame(ByteView frame);
 
-/// An op as the commit message lists it. Views into the frame.
+/// One op in the list of the commit message. Its views point into the frame.
 struct OpClaim {
   Operation operation = Operation::Create;
   std::string_view path;
   std::optional<atproto::Cid> cid;   // absent on delete
-  std::optional<atproto::Cid> prev;  // of update and delete; old producers omit it
+  std::optional<atproto::Cid> prev;  // only of update and delete; old producers omit it
 };
 
-/// What a #commit or #sync claims about its repository, for libs/foundation/verify.
+/// The statements of a #commit or #sync about its repository, which libs/foundation/verify checks.
 struct RepoClaim {
   std::optional<std::string_view> since;  // the previous rev; view into the frame
   std::optional<atproto::Cid> commit;     // #commit only
   std::optional<atproto::Cid> prev_data;  // root of the previous tree; old producers omit it
   std::vector<OpClaim> ops;
-  /// The path, action or CID of at least one op is unreadable: this op is missing from `ops`.
+  /// Whether the path, action or CID of at least one op is unreadable. Such an op is missing from
+  /// `ops`.
   bool malformed_ops = false;
 
-  /// Clears all fields; `ops` keeps its memory.
+  /// Clears all fields. `ops` keeps its memory.
   void clear();
 };
 
-/// One message of com.atproto.sync.subscribeRepos, decoded. Its views stay valid while the bytes of
-/// the frame stay where they are, also after a move.
+/// One decoded message of com.atproto.sync.subscribeRepos. Its views stay valid while the bytes of
+/// the frame stay at their address, also after a move of the struct.
 struct DecodedFrame {
   MessageType type = MessageType::Unknown;
   std::int64_t seq = 0;
   std::string did;
   Timestamp time;
   std::optional<atproto::Tid> rev;  // #commit, #sync
-  /// A commit's ops in their order, or the one identity or account change. An op that cannot be
-  /// used (its block is missing or is not DAG-CBOR) is a Rejection at its position; the other ops
-  /// are not affected.
+  /// The ops of a commit in their order, or the one identity or account change. If the block of an
+  /// op is missing or is not DAG-CBOR, the op is a Rejection at its position, and the other ops are
+  /// not affected.
   std::vector<UnresolvedEvent> events;
-  /// Set for #commit and #sync.
+  /// The claim is set for #commit and #sync.
   RepoClaim claim;
-  /// The blocks of a #commit or #sync, with verified hashes. Views into the frame.
+  /// The blocks of a #commit or #sync, with verified hashes, as views into the frame.
   repo::LoadedCar car;
-  /// #info: name and message. Error frame: error and message.
+  /// The name and message of #info, or the error and message of an error frame.
   std::string name;
   std::string message;
 };
@@ -78,8 +80,9 @@ struct DecodedFrame {
 /// each thread. No I/O.
 class FrameDecoder {
  public:
-  /// Error: the frame as a whole is unusable (not DAG-CBOR, a required field missing or of the
-  /// wrong type, a block that does not match its CID, a limit exceeded). `out` is then undefined.
+  /// Returns an error if the whole frame is unusable (not DAG-CBOR, a required field missing or of
+  /// the wrong type, a block that does not match its CID, a limit exceeded). `out` is then
+  /// undefined.
   Result<void> decode(ByteView frame, DecodedFrame& out);
 
  private:
@@ -88,13 +91,13 @@ class FrameDecoder {
   atproto::Document record_;
 };
 
-/// Reduces a commit's operations to the net effect for each path, in place: a delete followed by a
-/// create of the same key is an update; operations after a create are reduced to their end state.
+/// Reduces a commit's operations to the net effect for each path, in place: a delete and a later
+/// create of the same key become an update; a create and later operations become their end state.
 /// Otherwise the order does not change. All operations of a commit have one revision, so the
 /// revision guard cannot order them.
 void fold_commit(std::vector<UnresolvedEvent>& events);
 
-/// The operation that an op's `action` names; nothing for an unknown action.
+/// Returns the operation that an op's `action` names, or nothing for an unknown action.
 std::optional<Operation> operation_of(std::string_view action);
 
 /// Decodes the ops of one commit. Lives on the stack while one frame is decoded. `blocks` are the
@@ -110,7 +113,7 @@ class OpDecoder {
   void decode(const atproto::Value& op, UnresolvedEvent& out);
 
  private:
-  /// The error message; empty on success.
+  /// Returns the error message, which is empty on success.
   std::string read(const atproto::Value& op, UnresolvedEvent& out);
   std::string read_block(const atproto::Value& op, RecordChange& change);
 

@@ -14,8 +14,8 @@ namespace skua::event {
 /// The largest event stream frame in bytes, header included, that a decoder accepts.
 inline constexpr std::size_t kMaxFrame = 5'000'000;
 
-/// The text of a map's field; nothing if the field is absent or is not a string. The result is a
-/// view into the document's bytes.
+/// Returns the text of a map's field, as a view into the document's bytes, or nothing if the field
+/// is absent or is not a string.
 inline std::optional<std::string_view> text_field(const atproto::Value& map, std::string_view key) {
   const auto value = map.find(key);
   if (!value || !value->is_string()) return std::nullopt;
@@ -26,8 +26,8 @@ inline std::optional<std::string_view> text_field(const atproto::Value& map, std
 /// (atproto.com/specs/event-stream#sequence-numbers).
 inline constexpr std::int64_t kMaxSeq = std::int64_t{1} << 53;
 
-/// The meaning of a header's `op` and `t`. Unknown values are legal and make the message Unknown.
-/// Error: `op` is missing, or a required `t`.
+/// Returns the meaning of a header's `op` and `t`. Unknown values are legal and make the message
+/// Unknown. Returns an error if `op` or a required `t` is missing.
 Result<MessageType> message_type(std::optional<std::int64_t> op, std::optional<std::string_view> t);
 
 }  // namespace skua::event

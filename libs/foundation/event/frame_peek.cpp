@@ -18,7 +18,7 @@ enum class Major : std::uint8_t {
   simple
 };
 
-/// Walks through CBOR by its heads only; skipped values are not parsed.
+/// Walks through CBOR by its heads only, and skips values without parsing them.
 class Walker {
  public:
   explicit Walker(ByteView in) : at_(in.data()), end_(in.data() + in.size()) {}
@@ -38,14 +38,14 @@ class Walker {
       head.argument = low;
       return head;
     }
-    if (low > 27) return errc::frame_malformed;  // includes indefinite lengths
+    if (low > 27) return errc::frame_malformed;  // also refuses indefinite lengths
     const std::size_t size = std::size_t{1} << (low - 24);
     if (left() < size) return errc::frame_truncated;
     for (std::size_t i = 0; i < size; ++i) head.argument = head.argument << 8 | *at_++;
     return head;
   }
 
-  /// The content of a byte or text string after its head was read.
+  /// Reads the content of a byte or text string after its head was read.
   Result<std::string_view> content(std::uint64_t size) {
     if (size > left()) return errc::frame_truncated;
     const std::string_view text(reinterpret_cast<const char*>(at_), size);
@@ -55,7 +55,7 @@ class Walker {
 
   /// Skips the rest of a value after its head was read.
   Result<void> skip(Head head) {
-    std::uint64_t pending = 0;  // values that are still to be skipped
+    std::uint64_t pending = 0;  // the number of values that are still to be skipped
     while (true) {
       switch (head.major) {
         case Major::bytes:
@@ -65,7 +65,7 @@ class Walker {
           break;
         case Major::list:
         case Major::map:
-          // Each value has at least one byte.
+          // Each value has at least one byte, so a larger number of values is false.
           if (head.argument > left()) return errc::frame_truncated;
           pending += head.major == Major::map ? head.argument * 2 : head.argument;
           break;
@@ -116,7 +116,7 @@ class Walker {
   const std::uint8_t* end_;
 };
 
-/// Represents all operations that have no meaning here.
+/// Represents all operations that do not matter for routing.
 constexpr std::int64_t kOtherOp = 0;
 
 bool has_revision(MessageType type) {
@@ -131,7 +131,7 @@ bool is_complete(const FramePeek& peek) {
   return has_route(peek) && (!has_revision(peek.type) || (!peek.rev.empty() && !peek.time.empty()));
 }
 
-/// The key of the account's DID in the body of a message.
+/// Returns the key of the account's DID in the body of a message.
 std::string_view did_key(MessageType type) {
   return type == MessageType::Commit ? "repo" : "did";
 }
@@ -184,7 +184,8 @@ Result<FramePeek> peek_frame(ByteView frame) {
     }
     return is_complete(peek) ? Go::Stop : Go::On;
   });
-  // A frame may be malformed after the fields for routing: the decoder reports this.
+  // A peek succeeds if the frame is malformed only after the fields for routing. The decoder
+  // reports the fault.
   if (!body && !has_route(peek)) return body.error();
   return peek;
 }

@@ -101,12 +101,13 @@ JetstreamKind kind_of(const JetstreamEnvelope& envelope) {
   if (!envelope.is_v2()) return kind_of(text_of(envelope.kind));
   const std::string_view type = text_of(envelope.type);
   if (type == "error") return JetstreamKind::Error;
-  // The part before it, the name of the lexicon, is redundant.
+  // The part before the `#` is the name of the lexicon, which is redundant.
   const auto hash = type.find('#');
   return hash == std::string_view::npos ? JetstreamKind::Unknown : kind_of(type.substr(hash + 1));
 }
 
-/// Reads the envelope, for v2 the envelope of the payload. `at_end`: only blanks follow.
+/// Reads the envelope; in v2 this is the envelope of the payload. `at_end` is set if only blanks
+/// follow.
 Result<void> read_envelope(std::string_view text, JetstreamEnvelope& out, bool& at_end) {
   JsonWalker walker(text);
   const auto outer = out.read(walker);

@@ -20,8 +20,8 @@ namespace skua::event {
 class JetstreamWriter {
  public:
   /// Appends the event without an end of line. `time` is the time of its frame; `time_us` has
-  /// microseconds. False: the event is a Rejection, which Jetstream cannot represent; nothing is
-  /// appended.
+  /// microseconds. Appends nothing and returns false if the event is a Rejection, which Jetstream
+  /// cannot represent.
   bool append(std::string& out, const UnresolvedEvent& event, Timestamp time);
 
  private:
@@ -33,13 +33,14 @@ enum class JetstreamKind : std::uint8_t { Commit, Identity, Account, Sync, Info,
 /// The fields of an event that routing needs, without decoding the rest.
 struct JetstreamPeek {
   JetstreamKind kind = JetstreamKind::Unknown;
-  /// The position from which a stream can resume: v1's `time_us`, v2's `seq`. 0 when absent.
+  /// The position from which a stream can resume: `time_us` in v1, `seq` in v2. 0 if absent.
   std::int64_t cursor = 0;
   std::string_view did;  // empty when the event has no DID
 };
 
 /// Reads only kind, cursor and DID. For a repeated key the first value counts. Of a message that is
-/// malformed or has no end, those that stand before; without a cursor it is an error.
+/// malformed or has no end, the function reads the fields before the fault. Returns an error if
+/// such a message has no cursor before the fault.
 Result<JetstreamPeek> peek_jetstream(std::string_view text);
 
 /// One decoded event of Jetstream (github.com/bluesky-social/jetstream). v1 sends `{"did",
@@ -49,19 +50,20 @@ struct JetstreamMessage {
   JetstreamKind kind = JetstreamKind::Unknown;
   std::int64_t cursor = 0;
   std::string did;
-  /// When Jetstream received it: in v2 `witnessedAt`, otherwise `time`. The epoch if both are
-  /// absent.
+  /// The time at which Jetstream received the event: `witnessedAt` in v2, otherwise `time`. The
+  /// epoch if both are absent.
   Timestamp time;
-  /// Sync: the revision from which the whole repository can be downloaded.
+  /// The revision from which the whole repository can be downloaded. Set only for Sync.
   std::optional<atproto::Tid> rev;
-  /// Commit, Identity, Account: the one event, or a Rejection with the message as payload.
+  /// The one event of a Commit, Identity or Account message, or a Rejection with the message as
+  /// payload.
   std::vector<UnresolvedEvent> events;
   /// See JsonOpDecoder.
   bool cid_matches = true;
-  /// A create or update came without its record; it is a Rejection. A Tap does so if it could not
-  /// decode the record.
+  /// Whether a create or update has no record, so that the event is a Rejection. A Tap sends such
+  /// an event if it could not decode the record.
   bool lacks_record = false;
-  /// Info: name and message. Error (it ends a v2 stream): error and message.
+  /// The name and message of Info, or the error and message of Error, which ends a v2 stream.
   std::string name;
   std::string message;
 };
@@ -69,8 +71,8 @@ struct JetstreamMessage {
 /// Decodes events of both versions. Contains scratch memory: use one for each thread. No I/O.
 class JetstreamDecoder {
  public:
-  /// Error: the message as a whole is unusable (not a JSON object, larger than 8 MB, an event of an
-  /// account without a cursor, a DID or a time). `out` is then undefined.
+  /// Returns an error if the whole message is unusable (not a JSON object, larger than 8 MB, an
+  /// event of an account without a cursor, a DID or a time). `out` is then undefined.
   Result<void> decode(std::string_view text, JetstreamMessage& out);
 
  private:

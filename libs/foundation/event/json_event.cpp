@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The JSON form of bytes in the AT Protocol data model.
+/// Returns the JSON form of bytes in the AT Protocol data model.
 json bytes_json(ByteView bytes) {
   Bytes cbor;
   repo::CborWriter(cbor).bytes(bytes);
@@ -45,7 +45,7 @@ std::string message_of(errc e) {
   return make_error_code(e).message();
 }
 
-/// The name of the op in a rejection: the known parts of its path.
+/// Returns the name of the op in a rejection, which consists of the known parts of its path.
 std::string name_of(const JsonOp& op) {
   const auto collection = op.collection.string();
   const auto rkey = op.rkey.string();

@@ -13,20 +13,21 @@
 
 namespace skua::event {
 
-/// Converts a JSON record to DAG-CBOR as `JsonTranscoder` does, for programs that create records,
-/// not for streams. Binary values become bytes. Throws on text that is not UTF-8.
+/// Converts a JSON record to DAG-CBOR as `JsonTranscoder` does. Programs that create records use
+/// this function; streams do not. Binary values become bytes. Throws if the text is not UTF-8.
 Result<Bytes> json_to_dag_cbor(const nlohmann::json& record);
 
-// Common parts of the Tap and Jetstream decoders. The caller sets the account, source and seq of
-// `out`, and each function fills the rest. An event that cannot be used becomes a Rejection with
-// `whole`, the JSON text of the event, as payload.
+// The Tap decoder and the Jetstream decoder share these functions. The caller sets the account,
+// source and seq of `out`, and each function fills the other fields. An event that cannot be used
+// becomes a Rejection with `whole`, the JSON text of the event, as payload.
 
 /// The size limit for a message of a JSON source. The largest record fits even if each of its
 /// characters is escaped.
 inline constexpr std::size_t kMaxJsonMessage = 8'000'000;
 
-/// The DID exactly as the text contains it; empty if it is not a valid DID or contains escapes.
-/// Peeks and decoders must agree, and no producer needs escapes in a DID.
+/// Returns the DID exactly as the text contains it, or an empty text if the DID is invalid or
+/// contains escapes. Peeks and decoders must agree about the DID, and no producer needs escapes in
+/// a DID.
 std::string_view json_did(JsonSlice did);
 
 /// One change of a record in a message of a JSON source.
@@ -43,16 +44,16 @@ struct JsonOp {
 /// Decodes changes of records. Contains scratch memory: use one for each thread.
 class JsonOpDecoder {
  public:
-  /// Fills `out` with the same RecordChange that the frame decoder would make. Its CID is the CID
-  /// that the source claims. False: the hash of the record, converted back to DAG-CBOR, differs
-  /// from the CID. This is not an error, because JSON loses information (a float without a
-  /// fraction).
+  /// Fills `out` with the same RecordChange that the frame decoder would make. The CID of the
+  /// change is the CID that the source claims. Returns false if the hash of the record, converted
+  /// back to DAG-CBOR, differs from the CID. Such a difference is not an error, because JSON loses
+  /// information (a float without a fraction).
   bool decode(const JsonOp& op, UnresolvedEvent& out);
-  /// Whether the last one was a create or update without a record.
+  /// Whether the last op was a create or update without a record.
   bool lacks_record() const { return lacks_record_; }
 
  private:
-  /// The error message; empty on success.
+  /// Returns the error message, which is empty on success.
   std::string read(const JsonOp& op, UnresolvedEvent& out);
   std::string read_json_record(const JsonOp& op, RecordChange& change);
 
@@ -63,10 +64,11 @@ class JsonOpDecoder {
   bool lacks_record_ = false;
 };
 
-/// A change of handle. A handle that is absent or malformed is unknown.
+/// Makes `out` a change of handle. A handle that is absent or malformed becomes unknown.
 void read_json_identity(JsonSlice handle, Timestamp time, UnresolvedEvent& out);
 
-/// An account's status. Leaves `purge` false: the caller decides on it.
+/// Makes `out` a change of the account's status. `purge` stays false, because the caller decides on
+/// it.
 void read_json_account(JsonSlice active, JsonSlice status, Timestamp time, std::string_view whole,
                        UnresolvedEvent& out);
 

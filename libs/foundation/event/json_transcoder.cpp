@@ -44,7 +44,7 @@ int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/// Consumes the four digits of a \u at the front.
+/// Consumes the four digits of a `\u` escape at the front.
 std::optional<std::uint32_t> take_unit(std::string_view& rest) {
   if (rest.size() < 4) return std::nullopt;
   std::uint32_t unit = 0;
@@ -57,7 +57,7 @@ std::optional<std::uint32_t> take_unit(std::string_view& rest) {
   return unit;
 }
 
-/// Consumes the digits after \u: one unit, or a pair of surrogates.
+/// Consumes the digits after `\u`: one unit, or a pair of surrogates.
 std::optional<std::uint32_t> take_code_point(std::string_view& rest) {
   const auto high = take_unit(rest);
   if (!high || *high < 0xd800 || *high > 0xdfff) return high;
@@ -85,7 +85,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
   push(0x80 | (code & 0x3f));
 }
 
-/// The text between the quotes; nothing if this is not a string.
+/// Returns the text between the quotes, or nothing if `text` is not a string.
 std::optional<std::string_view> content_of(std::string_view text) {
   if (text.size() < 2 || text.front() != '"') return std::nullopt;
   return text.substr(1, text.size() - 2);
@@ -103,14 +103,14 @@ bool is_digit(const char* at, const char* end) {
   return at != end && *at >= '0' && *at <= '9';
 }
 
-/// The end of the digits that start at `at`; null if there are none.
+/// Returns the end of the digits that start at `at`, or null if there are none.
 const char* end_of_digits(const char* at, const char* end) {
   if (!is_digit(at, end)) return nullptr;
   while (is_digit(at, end)) ++at;
   return at;
 }
 
-/// The text of a number in the grammar of JSON, which is stricter than `from_chars`.
+/// The text of a number in JSON's grammar, which is stricter than the grammar of `from_chars`.
 struct Number {
   const char* end = nullptr;  // null: not a number
   bool is_integer = true;
@@ -135,8 +135,8 @@ Number find_number(const char* at, const char* end) {
   return number;
 }
 
-/// A number with a point or an exponent becomes an integer if it has no fraction and fits: JSON has
-/// one number type, DAG-CBOR has two.
+/// Writes a number that has a point or an exponent. The number becomes an integer if it has no
+/// fraction and fits, because JSON has one number type and DAG-CBOR has two.
 void write_number(CborWriter out, double value) {
   constexpr double kLimit = 0x1p63;
   if (value >= -kLimit && value < kLimit && std::trunc(value) == value) {
@@ -267,7 +267,8 @@ bool JsonWalker::skip_string() {
       ++at_;
       return true;
     }
-    // Skips the escaped character too. The parser of the string finds control characters.
+    // Skips an escaped character together with its backslash. The parser of the string refuses
+    // control characters.
     const std::ptrdiff_t size = *at_ == '\\' ? 2 : 1;
     if (end_ - at_ <= size) return false;
     at_ += size;

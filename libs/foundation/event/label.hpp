@@ -12,28 +12,28 @@
 
 namespace skua::event {
 
-/// A subject that is neither an account nor a record named by DID, such as `https://example.com`.
+/// A subject other than an account or a record named by DID, such as `https://example.com`.
 struct UriRef {
   std::string_view uri;
-  /// Filled by resolving; 0 before. See tables::rkey_number.
+  /// 0 until the subject is resolved; see tables::rkey_number.
   std::int64_t number = 0;
 };
 
-/// A label (atproto.com/specs/label): a labeler's statement about an account, a record or another
-/// resource. Views into the DAG-CBOR that it was read from.
+/// A label (atproto.com/specs/label) is a labeler's statement about an account, a record or another
+/// resource. Its views point into the DAG-CBOR from which the label was read.
 struct Label {
   /// The labeler's DID.
   std::string_view src;
   std::variant<records::ActorRef, records::RecordRef, UriRef> subject;
-  /// The version of the record that is labeled; nothing: all versions.
+  /// The version of the record that has the label. Without a CID the label applies to all versions.
   std::optional<atproto::Cid> cid;
-  /// 1 to 128 bytes.
+  /// The value has 1 to 128 bytes.
   std::string_view val;
-  /// Withdraws the label of the same src, subject and val.
+  /// Whether this label withdraws the label with the same src, subject and val.
   bool neg = false;
   Timestamp cts;
   std::optional<Timestamp> exp;
-  /// Empty: the label is not signed.
+  /// Empty if the label is not signed.
   ByteView sig;
 };
 

@@ -21,13 +21,13 @@ constexpr std::string_view kSig = "sig";
 constexpr std::array<std::string_view, 9> kFields = {"ver", "src", "uri", "cid", "val",
                                                      "neg", "cts", "exp", kSig};
 
-/// An optional field. Some producers send null, which counts as absent.
+/// Returns an optional field. Some producers send null, which counts as absent.
 std::optional<Value> optional_field(const Value& label, std::string_view key) {
   const auto value = label.find(key);
   return value && !value->is_null() ? value : std::nullopt;
 }
 
-/// False: the subject is no URI.
+/// Returns false if the subject is not a URI.
 bool read_subject(std::string_view uri, Label& out) {
   if (!atproto::is_uri(uri)) return false;
   out.subject = UriRef{uri};
@@ -35,7 +35,7 @@ bool read_subject(std::string_view uri, Label& out) {
     out.subject = records::ActorRef{uri};
     return true;
   }
-  // A handle may belong to another account later, so that its URI remains a text.
+  // A handle may belong to another account later, so a URI with a handle remains a text.
   const auto parts = atproto::parse_at_uri(uri);
   if (!parts || !atproto::is_did(parts->authority)) return true;
   if (parts->collection.empty()) {
@@ -57,13 +57,13 @@ std::optional<Timestamp> time_of(const Value& value) {
   return time->instant;
 }
 
-/// Nothing: all fields are valid.
+/// Returns nothing if all fields are valid.
 std::optional<errc> read_fields(const Value& label, Label& out) {
   if (!label.is_map()) return errc::label_malformed;
   const auto src = text_field(label, "src");
   if (!src || !atproto::is_did(*src)) return errc::label_bad_src;
   out.src = *src;
-  // Labels from before version numbers existed have no `ver`.
+  // Labels that were made before version numbers existed have no `ver`.
   if (const auto ver = optional_field(label, "ver");
       ver && !(ver->is_integer() && ver->integer() == kVersion)) {
     return errc::label_bad_version;
@@ -112,7 +112,7 @@ bool has_unknown_fields(const Value& label) {
   return false;
 }
 
-/// The known fields without `sig`. Their order remains the canonical one.
+/// Returns the known fields without `sig`. Their order remains the canonical order.
 Bytes signed_form(const Value& label, bool keeps_nulls) {
   const auto is_signed = [&](std::string_view key, const Value& value) {
     return is_known(key) && key != kSig && (keeps_nulls || !value.is_null());
@@ -152,7 +152,7 @@ Result<void> LabelFrameDecoder::decode(ByteView frame, DecodedLabelFrame& out) {
     out.type = DecodedLabelFrame::Type::Labels;
     return read_labels(frame.subspan(*header_size), out);
   }
-  // The parts that all streams have in common.
+  // Decodes the parts that all streams have in common.
   if (const auto decoded = words_.decode(frame, other_); !decoded) return decoded.error();
   out.type = type_of(other_.type);
   out.seq = other_.seq;
@@ -162,7 +162,7 @@ Result<void> LabelFrameDecoder::decode(ByteView frame, DecodedLabelFrame& out) {
 }
 
 Result<void> LabelFrameDecoder::read_labels(ByteView bytes, DecodedLabelFrame& out) {
-  // A float in one label must not affect the other labels.
+  // Accepts any form, so that a float in one label does not affect the other labels.
   if (const auto read = repo::read_dag_cbor(bytes, body_, repo::kAnyForm); !read) {
     return read.error();
   }
@@ -181,8 +181,8 @@ Result<void> LabelFrameDecoder::read_labels(ByteView bytes, DecodedLabelFrame& o
 }
 
 void LabelFrameDecoder::read_label(const Value& value, LabelEntry& out) {
-  // The signature covers the canonical DAG-CBOR, so the label is written in this form again,
-  // whatever the form of the frame.
+  // The signature covers the canonical DAG-CBOR, so the label is encoded in this form, whatever
+  // form the frame has.
   repo::CborWriter(out.block).value(value);
   if (!repo::read_dag_cbor(out.block, label_)) {
     out.error = errc::label_malformed;

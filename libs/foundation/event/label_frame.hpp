@@ -14,7 +14,8 @@
 
 namespace skua::event {
 
-/// One entry of a frame's `labels`. `label` has views into this object: move, never copy.
+/// One entry of a frame's `labels`. `label` has views into this object, so move a LabelEntry and
+/// never copy it.
 struct LabelEntry {
   LabelEntry() = default;
   LabelEntry(LabelEntry&&) noexcept = default;
@@ -25,21 +26,21 @@ struct LabelEntry {
   /// The label's DAG-CBOR with all fields that were sent.
   Bytes block;
   Label label;
-  /// Empty: the label is well-formed. Otherwise `label` contains the readable fields, starting with
-  /// src.
+  /// Empty if the label is well-formed. Otherwise `label` contains the readable fields, starting
+  /// with src.
   std::optional<errc> error;
-  /// The label has fields that this program does not know.
+  /// Whether the label has fields that this program does not know.
   bool has_unknown_fields = false;
 };
 
-/// One message of com.atproto.label.subscribeLabels, decoded.
+/// One decoded message of com.atproto.label.subscribeLabels.
 struct DecodedLabelFrame {
   enum class Type : std::uint8_t { Labels, Info, Error, Unknown };
   Type type = Type::Unknown;
-  /// 0: the message has no seq.
+  /// 0 if the message has no seq.
   std::int64_t seq = 0;
   std::vector<LabelEntry> labels;
-  /// #info: name and message. Error frame: error and message.
+  /// The name and message of #info, or the error and message of an error frame.
   std::string name;
   std::string message;
 };
@@ -49,7 +50,7 @@ struct DecodedLabelFrame {
 /// thread. No I/O.
 class LabelFrameDecoder {
  public:
-  /// Error: the frame as a whole is unusable. `out` is then undefined.
+  /// Returns an error if the whole frame is unusable. `out` is then undefined.
   Result<void> decode(ByteView frame, DecodedLabelFrame& out);
 
  private:
@@ -63,11 +64,11 @@ class LabelFrameDecoder {
   atproto::Document label_;
 };
 
-/// The bytes that a label's signature may cover (atproto.com/specs/label, "Signatures"): the
-/// DAG-CBOR of the fields of com.atproto.label.defs#label that it has, without `sig`. Fields that a
-/// labeler or a relay adds are not signed. An optional field that is null counts as absent; a
-/// labeler that sends null may have signed it, so that this is the second form. `block` is the
-/// label's block.
+/// Returns the bytes that a label's signature may cover (atproto.com/specs/label, "Signatures").
+/// They are the DAG-CBOR of the label's fields of com.atproto.label.defs#label, without `sig`.
+/// Fields that a labeler or a relay adds are not signed. An optional field that is null counts as
+/// absent in the first form. A labeler that sends null may have signed the null, so the second form
+/// contains it. `block` is the label's block.
 std::vector<Bytes> signed_forms_of_label(ByteView block);
 
 }  // namespace skua::event

@@ -13,15 +13,15 @@ namespace {
 constexpr std::size_t kMaxRecord = 1'000'000;
 
 /// The largest number of values in a record. PostgreSQL needs about a microsecond for a value of
-/// jsonb. The records of the network have some hundred at most; the largest number that a megabyte
-/// can contain is a million.
+/// jsonb. The records of the network have at most some hundred values, but a record of a megabyte
+/// can contain a million.
 constexpr std::size_t kMaxValues = 20'000;
 
 /// The largest part of a block that is copied. No commit can contain a larger block. A block in a
-/// repository's CAR can have any size, but only people look at oversized ones.
+/// repository's CAR can have any size, but only people look at oversized blocks.
 constexpr std::size_t kMaxCopy = 2'000'000;
 
-/// The text before the first slash.
+/// Returns the text before the first slash.
 std::string_view collection_of(std::string_view path) {
   return path.substr(0, path.find_first_of('/'));
 }
@@ -76,7 +76,8 @@ RepositoryChunks::RepositoryChunks(const repo::RepositoryListing& listing, std::
       rev_(rev),
       repository_(repository),
       options_(std::move(options)) {
-  // In key order, so consecutive records mostly have the same collection.
+  // The records are in key order, so consecutive records mostly have the same collection, whose
+  // counter is found once.
   std::string_view collection;
   std::size_t* left = nullptr;
   for (std::size_t i = 0; i < listing_.size(); ++i) {
@@ -108,7 +109,7 @@ std::optional<Chunk> RepositoryChunks::add(const repo::ListedRecord& record) {
   std::optional<Chunk> full;
   if (!has_room && !open.chunk.events.empty()) full = take(type);
 
-  // Decoded in its final place: an event has about 1 kB, and each move costs time.
+  // Decodes the event in its final place, because an event has about 1 kB and each move costs time.
   if (open.chunk.events.empty())
     open.chunk.events.reserve(std::min(open.left, options_.max_records));
   UnresolvedEvent& event = open.chunk.events.emplace_back().event;
@@ -118,7 +119,7 @@ std::optional<Chunk> RepositoryChunks::add(const repo::ListedRecord& record) {
     open.chunk.events.pop_back();
     return full;
   }
-  // A record with an unreadable path has no type of its own.
+  // A record with an unreadable path has no record type, so the type of its chunk is used.
   event.type = type;
   event.origin = options_.origin;
   open.block_bytes += record.block.size();
@@ -139,7 +140,7 @@ void RepositoryDecoder::decode(std::string_view did, atproto::Tid rev,
                                const repo::ListedRecord& record, UnresolvedEvent& out) {
   out.did = did;
   out.source = EventSource::Backfill;
-  // Whatever is wrong with the path, people will want to see the block.
+  // Reads the block even if the path is invalid, because the block helps to find the fault.
   std::string path_error = read_path(record.path, rev, out);
   std::string error =
       read_record(record.cid, record.block, scratch_, std::get<RecordChange>(out.body));

@@ -17,19 +17,19 @@
 
 namespace skua::event {
 
-// Common steps for a record of a commit or of a whole repository. Functions that read return an
-// error message, which is empty on success.
+// A commit and a whole repository share these steps for one record. Functions whose name begins
+// with `read` return an error message, which is empty on success.
 
 /// Makes `out` a RecordChange at this path, with this revision and the type of its collection.
 std::string read_path(std::string_view path, atproto::Tid rev, UnresolvedEvent& out);
 
-/// Fills the change with its record. It copies the bytes of the record, so the change does not
+/// Fills the change with its record. Copies the bytes of the record, so that the change does not
 /// depend on its input. `scratch` is reusable memory.
 std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Document& scratch,
                         RecordChange& change);
 
-/// Turns a RecordChange that cannot be used into a Rejection. Its payload is the record's block, as
-/// far as the change contains it. `operation`: nothing if it is unknown.
+/// Turns a RecordChange that cannot be used into a Rejection. Its payload is the part of the
+/// record's block that the change contains. `operation` is empty if the operation is unknown.
 void reject(std::string_view what, std::string error, std::optional<Operation> operation,
             UnresolvedEvent& out);
 
@@ -54,22 +54,23 @@ class RepositoryDecoder {
   atproto::Document scratch_;
 };
 
-/// How a repository is divided into chunks.
+/// The limits and selections with which a repository is divided into chunks.
 struct ChunkOptions {
   std::size_t max_records = 5'000;
   /// The total size of the records' blocks in one chunk. A larger record forms a chunk of its own.
   std::size_t max_bytes = 4'000'000;
-  /// Selects records to skip, such as those that are already stored; skipped records are not
-  /// decoded. Empty: no record is skipped.
+  /// Selects records to skip, such as records that are already stored. Skipped records are not
+  /// decoded. An empty function skips no record.
   std::function<bool(const repo::ListedRecord&)> leave_out = nullptr;
-  /// Selects decoded records to skip, such as those that are too old. Empty: no record is skipped.
+  /// Selects decoded records to skip, such as records that are too old. An empty function skips no
+  /// record.
   std::function<bool(const RecordChange&)> leave_out_decoded = nullptr;
-  /// UnresolvedEvent::origin of the events.
+  /// The `UnresolvedEvent::origin` of the events.
   std::uint32_t origin = 0;
 };
 
 /// Divides a repository into chunks, in one pass in key order. Records that cannot be used are
-/// Rejections at their positions. It buffers at most one chunk of each type. A repository without
+/// Rejections at their positions. At most one chunk of each type is buffered. A repository without
 /// records has no chunks.
 ///
 /// The listing must outlive this object; the chunks do not need it. One thread.
@@ -79,7 +80,8 @@ class RepositoryChunks {
   RepositoryChunks(const repo::RepositoryListing& listing, std::string did, atproto::Tid rev,
                    std::uint64_t repository, ChunkOptions options = {});
 
-  /// The next full chunk; after the last record the chunks that are not full; nothing at the end.
+  /// Returns the next full chunk. After the last record it returns the chunks that are not full,
+  /// and then nothing.
   std::optional<Chunk> next();
 
  private:

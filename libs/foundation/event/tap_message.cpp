@@ -10,7 +10,7 @@ namespace {
 TapType type_of(JsonSlice type) {
   const auto name = type.plain_string();
   if (name == "record") return TapType::Record;
-  // Older servers call it "user".
+  // Older servers send "user" for "identity".
   return name == "identity" || name == "user" ? TapType::Identity : TapType::Unknown;
 }
 
@@ -54,14 +54,15 @@ UnresolvedEvent& add_event(TapMessage& out) {
 Result<TapPeek> peek_tap(std::string_view text) {
   TapEnvelope envelope;
   JsonWalker walker(text);
-  // What stands before the malformed part counts, so that the message can be acknowledged.
+  // The fields before a malformed part count, so that the message can be acknowledged. So the error
+  // is ignored.
   (void)envelope.read(walker);
   TapPeek peek;
   peek.id = id_of(envelope.id);
   if (peek.id == 0) return errc::json_bad_id;
   peek.type = type_of(envelope.type);
   JsonSlice did;
-  // As in `decode`.
+  // Ignores an error of the body, as `decode` does.
   (void)JsonWalker(envelope.body().text()).find({{"did", did}});
   peek.did = json_did(did);
   return peek;
@@ -128,7 +129,7 @@ void TapDecoder::read_identity(JsonSlice body, Timestamp time, TapMessage& out) 
     return reject_json("identity", error.message(), body.text(), add_event(out));
   }
   read_json_identity(handle, time, add_event(out));
-  // A relay sends no status for an active account; Tap sends this one.
+  // A relay sends no status for an active account, but Tap sends "active".
   if (status.plain_string() == "active") status = JsonSlice();
   read_json_account(active, status, time, body.text(), add_event(out));
 }

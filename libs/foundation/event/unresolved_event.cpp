@@ -6,7 +6,8 @@
 namespace skua::event {
 namespace {
 
-/// What services show for an account whose handle is not valid (atproto.com/specs/handle).
+/// The handle that services show for an account whose handle is not valid
+/// (atproto.com/specs/handle).
 constexpr std::string_view kInvalidHandle = "handle.invalid";
 
 }  // namespace

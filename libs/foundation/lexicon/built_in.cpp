@@ -14,7 +14,7 @@
 namespace skua::lexicon {
 namespace {
 
-/// Increase this when a change of the code makes other records valid or invalid.
+/// Increase this number when a change of the code makes other records valid or invalid.
 constexpr int kRules = 1;
 
 }  // namespace

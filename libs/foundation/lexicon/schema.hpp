@@ -30,7 +30,6 @@ enum class Kind : std::uint8_t {
   Reference,
 };
 
-/// The formats of strings.
 enum class Format : std::uint8_t {
   None,
   AtIdentifier,
@@ -48,30 +47,31 @@ enum class Format : std::uint8_t {
 
 using NodeIndex = std::uint32_t;
 
-/// Elements of one of the schema's vectors.
+/// A range of elements in one of the schema's vectors.
 struct Range {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
 
-/// One type with its limits.
+/// A type of the lexicon language, with its limits.
 struct Node {
   Kind kind = Kind::Unknown;
   Format format = Format::None;
-  /// Unions: only the listed types are allowed.
+  /// Whether a union allows only the listed types.
   bool closed = false;
-  /// Objects: the number of required fields.
+  /// The number of required fields of an object.
   std::uint32_t required = 0;
-  /// Objects: `fields`. Unions: `members`. Strings: the allowed `texts`, none: all are. Blobs: the
-  /// accepted MIME types among `texts`. Integers and booleans: the allowed `numbers`.
+  /// The parts of the type. An object has `fields` and a union has `members`. A string has the
+  /// allowed `texts`; without texts all are allowed. A blob has the accepted MIME types among
+  /// `texts`. An integer or boolean has the allowed `numbers`.
   Range parts;
-  /// Arrays: the type of the items.
+  /// The type of an array's items.
   NodeIndex items = 0;
-  /// Integers: the value. Strings: bytes of UTF-8. Bytes: the length. Arrays: items. Blobs: only
-  /// `maximum`, the size in bytes.
+  /// The limits of an integer's value, of a string's bytes of UTF-8, of the length of bytes, or of
+  /// the number of an array's items. A blob has only `maximum`, its size in bytes.
   std::int64_t minimum = std::numeric_limits<std::int64_t>::min();
   std::int64_t maximum = std::numeric_limits<std::int64_t>::max();
-  /// Strings: grapheme clusters.
+  /// The limits of a string's grapheme clusters.
   std::uint32_t min_graphemes = 0;
   std::uint32_t max_graphemes = std::numeric_limits<std::uint32_t>::max();
 };
@@ -84,14 +84,14 @@ struct Field {
   bool nullable = false;
 };
 
-/// A type that a union lists: its full name, without `#main`.
+/// A type that a union lists, by its full name without `#main`.
 struct Member {
   std::string type;
   NodeIndex node = 0;
 };
 
-/// The definitions of several lexicon documents as a graph of nodes; recursive types are cycles.
-/// Made by a SchemaBuilder. Immutable, so that all threads share one.
+/// The definitions of several lexicon documents as a graph of nodes, in which recursive types are
+/// cycles. A SchemaBuilder makes a schema. A schema is immutable, so all threads share one.
 class Schema {
  public:
   const Node& node(NodeIndex index) const { return nodes_[index]; }
@@ -102,8 +102,8 @@ class Schema {
     return part(numbers_, node.parts);
   }
 
-  /// The object of the records of a collection; null: no document defines it. Lives as long as the
-  /// schema.
+  /// Returns the object type of a collection's records, or null if no document defines the
+  /// collection. The node lives as long as the schema.
   const Node* record(std::string_view collection) const {
     const auto found = records_.find(collection);
     return found == records_.end() ? nullptr : &nodes_[found->second];
@@ -117,7 +117,7 @@ class Schema {
   static std::span<const T> part(const std::vector<T>& all, Range range) {
     return std::span<const T>(all).subspan(range.first, range.count);
   }
-  /// Appends elements, which then stand together.
+  /// Appends elements to a vector and returns their range.
   template <class T>
   static Range append(std::vector<T>& all, std::vector<T> more) {
     const Range range{static_cast<std::uint32_t>(all.size()),

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// How deep types may be nested in each other.
+/// The largest depth to which types may be nested in each other.
 constexpr int kMaxTypeDepth = 32;
 
 constexpr std::array<std::pair<std::string_view, Kind>, 12> kKinds = {{{"null", Kind::Null},
@@ -61,10 +61,10 @@ const json* member(const json& object, const char* key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-/// Definitions that must be called `main`; of these only a record has a value.
+/// These definitions must be called `main`. Of them only a record has a value.
 constexpr std::array<std::string_view, 5> kPrimaryTypes = {"record", "query", "procedure",
                                                            "subscription", "permission-set"};
-/// Types that cannot be a definition, only a part of one.
+/// These types cannot be a definition, only a part of a definition.
 constexpr std::array<std::string_view, 3> kPartTypes = {"ref", "union", "unknown"};
 
 template <class List>
@@ -93,7 +93,7 @@ std::string id_of(const json& document) {
   return id->get<std::string>();
 }
 
-/// The node of a definition; nothing when it has no value.
+/// Returns the node of a definition, or nothing if the definition has no value.
 std::optional<NodeIndex> read_definition(TypeReader& types, const json& definition,
                                          const std::string& name) {
   const std::string path = "defs." + name;
@@ -128,7 +128,7 @@ std::optional<std::int64_t> TypeReader::integer(const json& json, const char* ke
                                                 const std::string& path) const {
   const auto* value = member(json, key);
   if (value == nullptr) return std::nullopt;
-  // An unsigned number above the signed range would turn negative.
+  // Refuses an unsigned number above the signed range, which would become negative.
   if (!value->is_number_integer() ||
       (value->is_number_unsigned() &&
        value->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())) {

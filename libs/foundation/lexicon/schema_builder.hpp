@@ -23,19 +23,19 @@ class LexiconError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads the types of one lexicon document into a schema. References stay nodes of the kind
-/// Reference whose only text is the full name, without `#main`. Errors: LexiconError with the path.
-/// Lives for one document.
+/// Reads the types of one lexicon document into a schema. A reference stays a node of the kind
+/// Reference, whose only text is the full name without `#main`. Throws LexiconError with the path.
+/// A TypeReader lives for one document.
 class TypeReader {
  public:
   TypeReader(Schema& schema, std::string_view document) : schema_(schema), document_(document) {}
 
-  /// A type, wherever it stands. `path`: for errors.
+  /// Reads a type at any position of the document. `path` is used in errors.
   NodeIndex type(const nlohmann::json& json, const std::string& path);
-  /// A type that must be an object.
+  /// Reads a type that must be an object.
   NodeIndex object(const nlohmann::json& json, const std::string& path);
 
-  /// A member that must be a text.
+  /// Reads a member that must be a text.
   std::string text(const nlohmann::json& json, const char* key, const std::string& path) const;
   [[noreturn]] void fail(const std::string& path, std::string_view message) const;
 
@@ -48,7 +48,7 @@ class TypeReader {
   void read_boolean(const nlohmann::json& json, const std::string& path, Node& node);
   void read_blob(const nlohmann::json& json, const std::string& path, Node& node);
 
-  /// `minLength` and `maxLength`.
+  /// Reads `minLength` and `maxLength`.
   void read_lengths(const nlohmann::json& json, const std::string& path, Node& node) const;
   std::optional<std::int64_t> integer(const nlohmann::json& json, const char* key,
                                       const std::string& path) const;
@@ -56,7 +56,8 @@ class TypeReader {
                                      const std::string& path) const;
   std::optional<std::vector<std::string>> texts(const nlohmann::json& json, const char* key,
                                                 const std::string& path) const;
-  /// `app.bsky.embed.defs#aspectRatio` of that text or of `#aspectRatio`.
+  /// Returns `app.bsky.embed.defs#aspectRatio` both for this text and, within app.bsky.embed.defs,
+  /// for `#aspectRatio`.
   std::string full_name(const std::string& reference, const std::string& path) const;
 
   Schema& schema_;
@@ -66,14 +67,15 @@ class TypeReader {
 
 /// Makes a schema from lexicon documents in JSON, version 1 of the language
 /// (atproto.com/specs/lexicon). Definitions that describe no record (queries, procedures,
-/// subscriptions, permission sets, tokens) are read and left out. Fields that the language does not
-/// know are ignored, and so are `description`, `default`, `knownValues` and the `key` of a record.
+/// subscriptions, permission sets, tokens) are checked and left out. Fields that the language does
+/// not know are ignored, and also `description`, `default`, `knownValues` and the `key` of a
+/// record.
 class SchemaBuilder {
  public:
-  /// Adds a document. Throws LexiconError; the builder is then of no use.
+  /// Adds a document. Throws LexiconError; the builder must not be used after this.
   void add(std::string_view json);
 
-  /// Resolves all references. Throws LexiconError when a definition is missing, or has no value.
+  /// Resolves all references. Throws LexiconError if a definition is missing or has no value.
   Schema build() &&;
 
  private:
@@ -81,7 +83,7 @@ class SchemaBuilder {
 
   Schema schema_;
   std::set<std::string, std::less<>> documents_;
-  /// By full name, without `#main`. Nothing: the definition has no value.
+  /// The definitions by full name without `#main`. A definition without a value has no node.
   std::map<std::string, std::optional<NodeIndex>, std::less<>> definitions_;
 };
 

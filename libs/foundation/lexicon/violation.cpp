@@ -26,7 +26,8 @@ void require_success(UErrorCode status, const char* what) {
   if (U_FAILURE(status)) throw std::runtime_error(std::string(what) + ": " + u_errorName(status));
 }
 
-/// The iterator of ICU over grapheme clusters. One for each thread, because opening one is slow.
+/// Holds ICU's iterator over grapheme clusters. Each thread has one, because opening an iterator is
+/// slow.
 class Clusters {
  public:
   Clusters() {
@@ -61,7 +62,8 @@ std::size_t code_points(std::string_view text) {
   }));
 }
 
-/// CR and LF together are one cluster, the only one of ASCII with two characters.
+/// Counts the pairs of CR and LF. Such a pair is one cluster, and no other cluster of ASCII has two
+/// characters.
 std::size_t line_ends_of_two(std::string_view text) {
   std::size_t count = 0;
   for (std::size_t at = text.find("\r\n"); at != std::string_view::npos;
@@ -73,14 +75,14 @@ std::size_t line_ends_of_two(std::string_view text) {
 
 using atproto::Value;
 
-/// As deep as repo::CborOptions lets values be by default.
+/// The largest depth of values, which equals the default of repo::CborOptions.
 constexpr std::size_t kMaxDepth = 128;
 constexpr std::string_view kTypeKey = "$type";
 
-/// The position of a value in the record, for the path of a fault. Lies on the stack.
+/// The position of a value in the record, for the path of a fault. A Place lives on the stack.
 struct Place {
   const Place* parent = nullptr;
-  /// The key in a map; in a list the index counts.
+  /// The key of a value in a map. For a value in a list, `index` is used instead.
   std::string_view key;
   std::size_t index = 0;
   std::size_t depth = 0;
@@ -100,14 +102,14 @@ struct Place {
   }
 };
 
-/// `*/*`, `image/*` or a whole type.
+/// Whether a MIME type matches `*/*`, a pattern such as `image/*`, or a full type.
 bool accepts(std::string_view pattern, std::string_view mime_type) {
   if (pattern == "*/*") return true;
   if (!pattern.ends_with("/*")) return pattern == mime_type;
   return mime_type.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-/// One walk over a value. Each check returns false after the first fault.
+/// Checks a value in one walk. Each check returns false after the first fault.
 class Walk {
  public:
   explicit Walk(const Schema& schema) : schema_(schema) {}
@@ -181,7 +183,7 @@ class Walk {
   bool check_string(const Node& type, const Value& value, const Place& place) {
     if (!value.is_string()) return fail(place, "must be a string");
     const std::string_view text = value.string();
-    // The cheap limit comes first: it bounds the cost of the others.
+    // Checks the cheap limit first, because it bounds the cost of the other checks.
     if (!check_count(type, text.size(), "bytes", place)) return false;
     const auto allowed = schema_.texts(type);
     if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {

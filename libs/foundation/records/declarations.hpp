@@ -47,8 +47,8 @@ struct NotificationDeclaration {
   void visit_references(F&&) {}
 };
 
-/// The account's key for Germ messages. The lexicon has no createdAt; all else it has is in
-/// `extra`.
+/// The account's key for Germ messages. The lexicon has no createdAt. All other fields of the
+/// record are in `extra`.
 struct GermDeclaration {
   static constexpr std::string_view kCollection = "com.germnetwork.declaration";
   static constexpr std::int32_t kCollectionId = 18;
@@ -66,7 +66,7 @@ struct GermDeclaration {
   void visit_references(F&&) {}
 };
 
-/// Where the posts of the account may appear. The lexicon has no createdAt.
+/// The rules for the places in which the account's posts may appear. The lexicon has no createdAt.
 struct VisibilityDeclaration {
   static constexpr std::string_view kCollection = "app.bsky.actor.contentVisibilityDeclaration";
   static constexpr std::int32_t kCollectionId = 20;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kTypeKey = "$type";
 
-/// Why a text does not have a format; null: it has it.
+/// Returns the reason why a text does not have a format, or null if the text has it.
 const char* format_fault(std::string_view text, FieldReader::Format format) {
   switch (format) {
     case FieldReader::Format::Any:
@@ -28,7 +28,8 @@ const char* format_fault(std::string_view text, FieldReader::Format format) {
   return nullptr;
 }
 
-/// The reference that a URI makes, if it names a record by DID and of the collection asked for.
+/// Returns the reference that a URI makes, if the URI names a record by DID and has the requested
+/// collection.
 std::optional<RecordRef> reference_to(const atproto::AtUri& uri, std::string_view collection) {
   if (!uri.authority.starts_with("did:") || uri.rkey.empty()) return std::nullopt;
   if (!collection.empty() && uri.collection != collection) return std::nullopt;
@@ -176,7 +177,7 @@ std::string FieldReader::json(std::string_view key) {
   return out;
 }
 
-// The fields of a FieldReader with one value: texts, numbers, bytes, datetimes.
+// These functions read fields with one value: texts, numbers, bytes, datetimes.
 
 std::string_view FieldReader::as_text(std::string_view key, const atproto::Value& value,
                                       Format format) {
@@ -289,7 +290,7 @@ ActorRef FieldReader::did(std::string_view key) {
   return {text(key, Format::Did), 0};
 }
 
-// The fields of a FieldReader that several records share: references, blobs, labels.
+// These functions read fields that several records share: references, blobs, labels.
 
 std::optional<RecordRef> FieldReader::record_uri(std::string_view key,
                                                  std::string_view collection) {
@@ -317,8 +318,8 @@ std::optional<RecordRef> FieldReader::as_strong_ref(std::string_view key,
   if (cid) {
     if (reference) reference->cid = *cid;
   } else if (atproto::is_cid_text(cid_text)) {
-    // The lexicons' format allows any base, codec and hash; the network's records have one form.
-    // Another form is no fault, but no reference either.
+    // The lexicons' format allows any base, codec and hash, but the network's records have only one
+    // form. A CID in another form is not a fault, but it makes no reference.
     reference.reset();
   } else {
     object.fail("cid", "not a CID");

@@ -17,15 +17,15 @@
 namespace skua::records {
 
 /// Reads the fields of one object of a record: the record itself, or an object within it. Each
-/// accessor names a field of the lexicon, checks its type and takes it; what nobody took is
-/// `extra`. The first thing that is wrong is noted with its path, and from then on the values given
-/// out mean nothing: a decoder reads straight through and its caller asks `fault` once. Lives on
-/// the stack of one decode.
+/// accessor names a field of the lexicon, checks its type and takes the field. `extra` contains the
+/// fields that no accessor took. The reader notes the first fault with its path. After a fault the
+/// returned values are meaningless, so a decoder reads all fields without checks and its caller
+/// checks `fault` at the end. A reader lives on the stack during the decoding of one record.
 class FieldReader {
  public:
   /// Shared state of the readers of one record.
   struct Notes {
-    /// The first fault: its path, a colon and a message. Empty when there is none.
+    /// The first fault, as its path, a colon and a message. Empty if there is no fault.
     std::string fault;
     std::size_t nuls_removed = 0;
   };
@@ -33,16 +33,16 @@ class FieldReader {
   /// The requirement for a text; `Any` is only valid UTF-8.
   enum class Format : std::uint8_t { Any, AtUri, Uri, Did };
 
-  /// The record. `value` must be a map.
+  /// Reads a record. `value` must be a map.
   FieldReader(const atproto::Value& value, Notes& notes) : map_(value), notes_(notes) {}
 
-  /// An object within `parent`, which must outlive this. `index` when it is an item of the list
-  /// `key`.
+  /// Reads an object within `parent`, which must outlive this reader. `index` is set if the object
+  /// is an item of the list `key`.
   FieldReader(const atproto::Value& value, const FieldReader& parent, std::string_view key,
               std::optional<std::size_t> index = std::nullopt)
       : map_(value), notes_(parent.notes_), parent_(&parent), key_(key), index_(index) {}
 
-  // A required field notes a fault when it is absent; an optional one gives nothing.
+  // A required field that is absent is a fault. An optional field that is absent returns nothing.
 
   std::string_view text(std::string_view key, Format format = Format::Any);
   std::optional<std::string_view> optional_text(std::string_view key, Format format = Format::Any);
@@ -54,18 +54,18 @@ class FieldReader {
   TextList texts(std::string_view key, Format format = Format::Any);
   std::optional<TextList> optional_texts(std::string_view key, Format format = Format::Any);
 
-  /// A datetime that is finer than a microsecond stays in `extra` too.
+  /// A datetime that is finer than a microsecond also stays in `extra`.
   std::optional<Timestamp> datetime(std::string_view key);
   std::optional<Timestamp> optional_datetime(std::string_view key);
 
   ActorRef did(std::string_view key);
 
-  // References are filled only when the URI names a record by DID and, where `collection` is given,
-  // of that collection. Otherwise nothing is given and the field stays in `extra`.
+  // A reference is returned only if the URI names a record by DID and, if `collection` is given, a
+  // record of that collection. Otherwise nothing is returned and the field stays in `extra`.
 
-  /// A field that is an AT-URI.
+  /// Reads a field that is an AT-URI.
   std::optional<RecordRef> record_uri(std::string_view key, std::string_view collection = {});
-  /// A field that is a com.atproto.repo.strongRef.
+  /// Reads a field that is a com.atproto.repo.strongRef.
   std::optional<RecordRef> strong_ref(std::string_view key, std::string_view collection = {});
   std::optional<RecordRef> optional_strong_ref(std::string_view key,
                                                std::string_view collection = {});
@@ -73,17 +73,19 @@ class FieldReader {
   Blob blob(std::string_view key);
   std::optional<Blob> optional_blob(std::string_view key);
 
-  /// Values of com.atproto.label.defs#selfLabels. Labels of another type stay in `extra`.
+  /// Reads the values of com.atproto.label.defs#selfLabels. Labels of another type stay in `extra`.
   std::optional<TextList> optional_self_labels(std::string_view key);
 
-  /// An object. It does not reach `extra` unless it is given back with `keep`.
+  /// Reads an object. The object is not a part of `extra`, unless the caller returns it with
+  /// `keep`.
   std::optional<FieldReader> object(std::string_view key);
   std::optional<FieldReader> optional_object(std::string_view key);
-  /// The same for an open union: an object with `$type`, which may be one that is not known here.
+  /// Reads an object of an open union. The object has a `$type`, which may be unknown to this
+  /// program.
   std::optional<FieldReader> union_object(std::string_view key);
   std::optional<FieldReader> optional_union_object(std::string_view key);
 
-  /// Calls `visit(FieldReader&)` with each object of a list. False: the field is absent.
+  /// Calls `visit(FieldReader&)` with each object of a list. Returns false if the field is absent.
   template <class F>
   bool each_object(std::string_view key, F&& visit) {
     const auto list = take_list(key);
@@ -95,7 +97,8 @@ class FieldReader {
     }
     return true;
   }
-  /// The same for a list of open unions.
+  /// Calls `visit(FieldReader&)` with each object of a list of open unions. Returns false if the
+  /// field is absent.
   template <class F>
   bool each_union_object(std::string_view key, F&& visit) {
     return each_object(key, [&](FieldReader& item) {
@@ -103,28 +106,30 @@ class FieldReader {
     });
   }
 
-  /// Notes a fault when the field is absent. For lists that are required.
+  /// Notes a fault if the field is absent. Used for required lists.
   void require(std::string_view key);
 
-  /// The object's `$type`, empty when it has none.
+  /// Returns the object's `$type`, or an empty text if there is none.
   std::string_view type() const;
 
-  /// JSON text of a field, empty when it is absent. Takes it without a check.
+  /// Takes a field without a check and returns its JSON text, or an empty text if the field is
+  /// absent.
   std::string json(std::string_view key);
 
-  /// Gives a field back: it goes to `extra` though it was read.
+  /// Adds a field to `extra` although an accessor took it.
   void keep(std::string_view key);
-  /// True when every field was taken, `$type` aside.
+  /// Whether all fields except `$type` were taken.
   bool complete() const;
-  /// A JSON object of the fields that nobody took, `$type` aside; empty when there are none.
+  /// Returns a JSON object of the fields that were not taken, without `$type`, or an empty text if
+  /// there are none.
   std::string extra() const;
 
-  /// Notes a fault of the field `key`, or of this object when `key` is empty.
+  /// Notes a fault of the field `key`, or of this object if `key` is empty.
   void fail(std::string_view key, std::string_view fault);
   bool failed() const { return !notes_.fault.empty(); }
 
  private:
-  /// The field's value, taken.
+  /// Takes the field and returns its value.
   std::optional<atproto::Value> take(std::string_view key);
   std::optional<atproto::Value> take_required(std::string_view key);
   std::optional<atproto::Value> take_list(std::string_view key);
@@ -148,8 +153,8 @@ class FieldReader {
   const FieldReader* parent_ = nullptr;
   std::string_view key_;
   std::optional<std::size_t> index_;
-  /// Keys that were taken, by where they stand in the block. No lexicon has more fields than this;
-  /// a field beyond it would stay in `extra` as well.
+  /// The keys that were taken, by their position in the block. No lexicon has more fields than this
+  /// array; a field beyond the limit would also stay in `extra`.
   std::array<const char*, 16> taken_{};
   std::size_t taken_count_ = 0;
 };

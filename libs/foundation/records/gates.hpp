@@ -21,12 +21,13 @@ struct Threadgate {
   static constexpr bool kSingleton = false;
 
   std::optional<RecordRef> post;
-  /// `allow` is present: only accounts that match a rule may reply; nobody if there are no rules.
+  /// Whether `allow` is present. Then only accounts that match a rule may reply; without rules no
+  /// account may reply.
   bool is_restricted = false;
   bool allow_mentioned = false;
   bool allow_following = false;
   bool allow_followers = false;
-  /// URIs of the lists whose members may reply; absent when no rule names one.
+  /// The URIs of the lists whose members may reply. Absent if no rule names a list.
   std::optional<TextList> allow_lists;
   std::optional<TextList> hidden_replies;
   std::optional<Timestamp> created_at;
@@ -49,7 +50,7 @@ struct Postgate {
 
   std::optional<RecordRef> post;
   bool embedding_disabled = false;
-  /// Quoting posts that the author detached.
+  /// The quoting posts that the author detached.
   std::optional<TextList> detached_uris;
   std::optional<Timestamp> created_at;
   std::string extra;

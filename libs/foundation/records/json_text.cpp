@@ -10,7 +10,8 @@
 namespace skua::records {
 namespace {
 
-/// For each byte: 0 as it is, 'u' as a \u escape, else the letter of its short escape.
+/// The form of each byte: 0 means unchanged, 'u' means a \u escape, and any other value is the
+/// letter of a short escape.
 constexpr std::array<char, 256> kEscapes = [] {
   std::array<char, 256> escapes{};
   for (std::size_t byte = 0; byte < 0x20; ++byte) escapes[byte] = 'u';
@@ -27,7 +28,7 @@ constexpr std::array<char, 256> kEscapes = [] {
 void append_float(std::string& out, double value) {
   const std::size_t start = out.size();
   fmt::format_to(std::back_inserter(out), "{}", value);
-  // A whole number keeps the mark of a float.
+  // A whole number keeps a mark that shows that it is a float.
   if (out.find_first_of(".en", start) == std::string::npos) out += ".0";
 }
 
@@ -75,7 +76,7 @@ class JsonWriter {
 
   void string(std::string_view text) {
     out_ += '"';
-    std::size_t clean = 0;  // start of what is not yet copied
+    std::size_t clean = 0;  // the start of the text that is not copied yet
     for (std::size_t i = 0; i < text.size(); ++i) {
       const char escape = kEscapes[static_cast<unsigned char>(text[i])];
       if (escape == 0) continue;

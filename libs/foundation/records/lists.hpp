@@ -13,7 +13,7 @@ namespace skua::records {
 
 class FieldReader;
 
-/// A list of accounts; its items are records of their own.
+/// A list of accounts. Its items are separate records.
 struct List {
   static constexpr std::string_view kCollection = "app.bsky.graph.list";
   static constexpr std::int32_t kCollectionId = 9;
@@ -23,7 +23,7 @@ struct List {
   std::string_view purpose;
   std::string_view name;
   std::optional<std::string_view> description;
-  /// As in the record; empty when absent.
+  /// The JSON text of the record's field, or an empty text if the field is absent.
   std::string description_facets_json;
   std::optional<Blob> avatar;
   std::optional<TextList> labels;
@@ -64,7 +64,7 @@ struct ListBlock {
   static constexpr RecordType kType = RecordType::Social;
   static constexpr bool kSingleton = false;
 
-  /// The lexicon calls it `subject`.
+  /// The lexicon calls this field `subject`.
   std::optional<RecordRef> list;
   std::optional<Timestamp> created_at;
   std::string extra;
@@ -86,10 +86,10 @@ struct StarterPack {
 
   std::string_view name;
   std::optional<std::string_view> description;
-  /// As in the record; empty when absent.
+  /// The JSON text of the record's field, or an empty text if the field is absent.
   std::string description_facets_json;
   std::optional<RecordRef> list;
-  /// URIs of feed generators.
+  /// The URIs of feed generators.
   std::optional<TextList> feeds;
   std::optional<Timestamp> created_at;
   std::string extra;

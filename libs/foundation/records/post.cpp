@@ -15,8 +15,8 @@ void read_reply(FieldReader& fields, Post& post) {
   if (!reply->complete()) fields.keep("reply");
 }
 
-/// `entities` came before facets. They have no column and stay in `extra`, but must have their
-/// form.
+/// Checks `entities`, the older form of facets. Entities have no column and stay in `extra`, but
+/// they must be well-formed.
 void check_entities(FieldReader& fields) {
   const bool present = fields.each_object("entities", [](FieldReader& entity) {
     if (auto index = entity.object("index")) {

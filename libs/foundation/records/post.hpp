@@ -25,27 +25,29 @@ struct Post {
   std::string_view text;
   std::optional<TextList> langs;
   std::optional<TextList> tags;
-  /// Values of the self-labels.
+  /// The values of the self-labels.
   std::optional<TextList> labels;
-  /// As in the record; empty when absent.
+  /// The JSON text of the record's field, or an empty text if the field is absent.
   std::string facets_json;
   std::vector<Facet> facets;
-  /// As in the record; empty when absent.
+  /// The JSON text of the record's field, or an empty text if the field is absent.
   std::string embed_json;
   Embed embed;
   std::optional<RecordRef> parent;
   std::optional<RecordRef> root;
-  /// What embed.record or recordWithMedia quotes: a post, a list, a feed generator...
+  /// The record that embed.record or recordWithMedia quotes, such as a post, a list or a feed
+  /// generator.
   std::optional<RecordRef> quote;
   std::optional<Timestamp> created_at;
   std::string extra;
 
-  // What `fill_content` derives: columns for conditions in queries, not fields of the record. Lists
-  // have no value twice. They are short, however long the record is.
+  // `fill_content` computes the members below. They are columns for conditions in queries, not
+  // fields of the record. No list has a value twice. The lists are short even if the record is
+  // long.
 
-  /// Accounts that the text mentions.
+  /// The accounts that the text mentions.
   std::vector<ActorRef> mentions;
-  /// The tags of the text and of the field tags, in their normal form.
+  /// The tags of the text and of the field `tags`, in their normal form.
   std::vector<std::string> all_tags;
   /// The links of the text and of the link card.
   TextList links;
@@ -53,7 +55,7 @@ struct Post {
   std::vector<std::string> link_hosts;
   /// Absent if the post has no image.
   std::optional<std::int32_t> images_without_alt;
-  /// Absent if it has no video, otherwise true.
+  /// Absent if the post has no video, otherwise true.
   std::optional<bool> has_video;
 
   static Post decode(FieldReader& fields);

@@ -13,8 +13,8 @@ namespace skua::records {
 
 namespace {
 
-/// Each `step`-th letter from `first` to `last` becomes the one `offset` after it.
-/// bsky.normal_tag has the same letters.
+/// A range of letters with the same case rule: each `step`-th letter from `first` to `last` becomes
+/// the letter `offset` after it. bsky.normal_tag has the same letters.
 struct CaseRange {
   std::uint32_t first;
   std::uint32_t last;
@@ -53,8 +53,9 @@ void append_utf8(std::string& out, std::uint32_t c) {
   out += static_cast<char>(0x80U | (c & 0x3fU));
 }
 
-/// Appends the character at the begin of `text`, which is not empty, and returns its length. A byte
-/// that begins no sequence of two or three bytes is appended unchanged.
+/// Appends the lower case of the first character of `text`, which is not empty, and returns the
+/// character's length. A byte that does not begin a sequence of two or three bytes is appended
+/// unchanged.
 std::size_t append_lower(std::string& out, std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
@@ -75,10 +76,11 @@ std::size_t append_lower(std::string& out, std::string_view text) {
   return 1;
 }
 
-/// The longest name in DNS.
+/// The length of the longest name in DNS.
 constexpr std::size_t kMaxHost = 253;
 
-/// What follows `http://` or `https://`; empty if `uri` has another scheme.
+/// Returns the part of `uri` after `http://` or `https://`, or an empty text if `uri` has another
+/// scheme.
 std::string_view after_scheme(std::string_view uri) {
   const std::size_t colon = uri.substr(0, 6).find(':');
   if (colon == std::string_view::npos || uri.substr(colon + 1, 2) != "//") return {};
@@ -86,8 +88,9 @@ std::string_view after_scheme(std::string_view uri) {
   return scheme == "https" || scheme == "http" ? uri.substr(colon + 3) : std::string_view{};
 }
 
-// The first values count, in the order of the record: those of the text, then those of the field
-// tags or of the link card. Values of these lengths fit into a GIN index.
+// Beyond these limits the first values are kept, in the order of the record: first the values of
+// the text, then those of the field `tags` or of the link card. Values up to these lengths fit into
+// a GIN index.
 constexpr std::size_t kMaxMentions = 20;
 constexpr std::size_t kMaxTags = 50;
 constexpr std::size_t kMaxTag = 640;
@@ -121,7 +124,7 @@ void add_link(Post& post, std::string_view uri) {
 }
 
 bool lacks_alt(const EmbeddedImage& image) {
-  // A column keeps no NULs.
+  // An alternative text that has only NULs counts as empty, because a column keeps no NULs.
   return image.alt.find_first_not_of('\0') == std::string_view::npos;
 }
 
@@ -141,7 +144,7 @@ std::string normal_tag(std::string_view tag) {
 }
 
 std::string link_host(std::string_view uri) {
-  // Browsers read a backslash as a slash.
+  // A backslash ends the host, because browsers read a backslash as a slash.
   std::string_view host = after_scheme(uri);
   host = host.substr(0, host.find_first_of("/\\?#"));
   host.remove_prefix(host.rfind('@') + 1);

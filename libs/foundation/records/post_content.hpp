@@ -6,19 +6,20 @@
 
 namespace skua::records {
 
-/// Texts of a list, in the record's order. Views into the record's block. Members of this type are
-/// optional: a list that is absent is another thing than an empty one.
+/// The texts of a list in the record's order, as views into the record's block. Members of this
+/// type are optional, because an absent list differs from an empty list.
 using TextList = std::vector<std::string_view>;
 
-/// The normal form of a tag: without NULs, without `#` at its begin, and in lower case. Case is the
-/// simple case folding of Unicode (one letter becomes one letter) of Latin, Greek, Cyrillic,
-/// Armenian and full-width letters; all other characters stay, such as U+0130. The function
-/// `bsky.normal_tag` of the database does the same. Bytes that are not UTF-8 stay.
+/// Returns the normal form of a tag: without NULs, without `#` at its beginning, and in lower case.
+/// Letters change by the simple case folding of Unicode (one letter becomes one letter) of Latin,
+/// Greek, Cyrillic, Armenian and full-width letters; all other characters stay unchanged, such as
+/// U+0130. Bytes that are not UTF-8 stay unchanged. The function `bsky.normal_tag` of the database
+/// does the same.
 std::string normal_tag(std::string_view tag);
 
-/// The host of an http or https URL, without user, password and port, in lower case (A to Z only;
-/// other letters stay). Empty: the URI has another scheme or no host, or the host is longer than
-/// 253 bytes. The function `bsky.link_host` of the database does the same.
+/// Returns the host of an http or https URL, without user, password and port, in lower case (only A
+/// to Z change). Returns an empty text if the URI has another scheme or no host, or if the host is
+/// longer than 253 bytes. The function `bsky.link_host` of the database does the same.
 std::string link_host(std::string_view uri);
 
 struct Post;

@@ -9,8 +9,8 @@
 
 namespace skua::records {
 
-/// One feature of a rich text facet (app.bsky.richtext.facet): the meaning of the bytes
-/// [byte_start, byte_end) of the text. A facet with several features becomes several of these.
+/// One feature of a rich text facet (app.bsky.richtext.facet), which gives the meaning of the bytes
+/// [byte_start, byte_end) of the text. A facet with several features becomes several Facets.
 struct Facet {
   enum class Kind : std::uint8_t { Mention, Link, Tag };
 
@@ -23,8 +23,8 @@ struct Facet {
 
 class FieldReader;
 
-/// Reads and checks an optional list of app.bsky.richtext.facet. Features of a type not known here
-/// are legal and give nothing.
+/// Reads and checks an optional list of app.bsky.richtext.facet. Features of an unknown type are
+/// legal and are ignored.
 std::vector<Facet> read_facets(FieldReader& fields, std::string_view key);
 
 struct AspectRatio {
@@ -44,7 +44,7 @@ struct EmbeddedCaption {
   Blob file;
 };
 
-/// app.bsky.embed.video.
+/// A video of app.bsky.embed.video.
 struct EmbeddedVideo {
   Blob video;
   std::vector<EmbeddedCaption> captions;
@@ -52,7 +52,7 @@ struct EmbeddedVideo {
   std::optional<AspectRatio> aspect_ratio;
 };
 
-/// app.bsky.embed.external: a link card.
+/// A link card of app.bsky.embed.external.
 struct EmbeddedExternal {
   std::string_view uri;
   std::string_view title;
@@ -60,20 +60,21 @@ struct EmbeddedExternal {
   std::optional<Blob> thumb;
 };
 
-/// The embed of a post, except another record (see `Post::quote`). At most one member is set; none
-/// for a plain quote and for an unknown type of embed.
+/// The embed of a post, except another record (see `Post::quote`). At most one member is set. No
+/// member is set for a plain quote and for an unknown type of embed.
 struct Embed {
   std::vector<EmbeddedImage> images;
-  /// None or one. Vectors, because they keep the struct of the many posts without them small.
+  /// `video` and `external` have at most one element each. They are vectors because an empty vector
+  /// is smaller than the struct, and most posts have neither.
   std::vector<EmbeddedVideo> video;
   std::vector<EmbeddedExternal> external;
 };
 
-/// Reads and checks a post's optional `embed` and gives the record that it quotes, if it does. A
-/// type not known here is legal and gives nothing.
+/// Reads and checks a post's optional `embed` and returns the record that the embed quotes, if any.
+/// An embed of an unknown type is legal and is ignored.
 std::optional<RecordRef> read_post_embed(FieldReader& fields, Embed& embed);
 
-/// Checks a status's optional `embed`, where only app.bsky.embed.external is known.
+/// Checks a status's optional `embed`. Only app.bsky.embed.external is known there.
 void read_external_embed(FieldReader& fields);
 
 }  // namespace skua::records

@@ -13,7 +13,6 @@ namespace skua::records {
 
 class FieldReader;
 
-/// An account's profile.
 struct Profile {
   static constexpr std::string_view kCollection = "app.bsky.actor.profile";
   static constexpr std::int32_t kCollectionId = 14;
@@ -41,7 +40,7 @@ struct Profile {
   }
 };
 
-/// What an account is doing, such as being live.
+/// The current activity of an account, such as being live.
 struct Status {
   static constexpr std::string_view kCollection = "app.bsky.actor.status";
   static constexpr std::int32_t kCollectionId = 15;
@@ -49,7 +48,7 @@ struct Status {
   static constexpr bool kSingleton = true;
 
   std::string_view status;
-  /// As in the record; empty when absent.
+  /// The JSON text of the record's field, or an empty text if the field is absent.
   std::string embed_json;
   std::optional<std::int64_t> duration_minutes;
   std::optional<Timestamp> created_at;

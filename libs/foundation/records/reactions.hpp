@@ -34,7 +34,6 @@ struct Like {
   }
 };
 
-/// A repost.
 struct Repost {
   static constexpr std::string_view kCollection = "app.bsky.feed.repost";
   static constexpr std::int32_t kCollectionId = 3;

@@ -8,9 +8,9 @@
 namespace skua::records {
 namespace {
 
-/// Calls `f` with the struct of a collection. Comparing with one constant after the other is faster
-/// than hashing: lengths differ mostly, and the most frequent collections stand first.
-/// False: the collection has none.
+/// Calls `f` with the struct of a collection. Returns false if the collection has no struct.
+/// Comparing the name with one constant after the other is faster than hashing, because most
+/// lengths differ and the most frequent collections come first.
 template <class F>
 bool with_collection(std::string_view collection, F&& f) {
   bool found = false;
@@ -36,7 +36,8 @@ void keep_as_json(const atproto::Value& root, std::optional<std::string> reason,
   out.invalid_reason = std::move(reason);
 }
 
-/// What a FieldReader does not check: lengths, ranges, the formats of other texts, blobs.
+/// Returns a violation of the rules that a FieldReader does not check: lengths, ranges, the formats
+/// of other texts, blobs.
 template <class T>
 std::optional<std::string> lexicon_violation(const atproto::Value& root) {
   static const lexicon::Node& type = lexicon::built_in_record(T::kCollection);

@@ -23,15 +23,15 @@
 
 namespace skua::records {
 
-/// A decoded record of a collection that has a table of its own. This list is the registry: all
-/// else (look-up by NSID, ids, references) is derived from it. Its order is that of the ids in
-/// `bsky.collections`, with frequent collections first. Texts point into the record's block.
+/// A decoded record of a collection that has a table of its own. This list is the registry: the
+/// look-up by NSID, the ids and the references are derived from it. Its order is the order of the
+/// ids in `bsky.collections`, with frequent collections first. Texts point into the record's block.
 ///
 /// Each struct has the constants `kCollection`, `kCollectionId` (its id in `bsky.collections`),
 /// `kType` and `kSingleton` (only a record with the key `self` counts). It has the fields
-/// `created_at` and `extra`, the text of a JSON object with all content that has no column; empty:
-/// there is none. `decode` makes it from a record. `visit_references` calls its argument with each
-/// `ActorRef&` and `RecordRef&` that is set.
+/// `created_at` and `extra`. `extra` is the text of a JSON object with all content that has no
+/// column, or an empty text if there is no such content. `decode` makes the struct from a record.
+/// `visit_references` calls its argument with each `ActorRef&` and `RecordRef&` that is set.
 using Record = std::variant<std::monostate, Post, Like, Repost, Threadgate, Postgate, FeedGenerator,
                             Follow, Block, List, ListItem, ListBlock, StarterPack, Verification,
                             Profile, Status, ChatDeclaration, NotificationDeclaration,
@@ -46,36 +46,39 @@ using TypedRecord = std::variant_alternative_t<Id, Record>;
 
 /// The result of decoding a record.
 struct Decoded {
-  /// Empty (monostate): the collection has no struct, or the record breaks its lexicon.
+  /// Empty (monostate) if the collection has no struct, or if the record violates its lexicon.
   Record record;
-  /// The whole record as JSON text, without NULs; only when `record` is empty.
+  /// The whole record as JSON text without NULs. Set only if `record` is empty.
   std::string json;
-  /// Why the record breaks its lexicon: the path of the field, a colon and a message.
+  /// The reason why the record violates its lexicon, as the path of the field, a colon and a
+  /// message.
   std::optional<std::string> invalid_reason;
-  /// NULs that were dropped from the JSON texts made here (`json`, `extra`, `..._json`).
+  /// The number of NULs that decoding dropped from the JSON texts (`json`, `extra`, `..._json`).
   std::size_t nuls_removed = 0;
 };
 
 /// Decodes a record of any collection. Views in the result live as long as the buffer that was
 /// read. A record of a collection with a struct is checked against its lexicon
-/// (libs/foundation/lexicon). Never fails: what breaks its lexicon is kept as JSON with the reason.
+/// (libs/foundation/lexicon). Decoding never fails: a record that violates its lexicon is kept as
+/// JSON with the reason.
 Decoded decode_record(std::string_view collection, std::string_view rkey,
                       const atproto::Value& root);
 
-/// The same; a document with floats, which atproto forbids, breaks every lexicon.
+/// Decodes a document in the same way. A document with floats, which atproto forbids, violates
+/// every lexicon.
 Decoded decode_record(std::string_view collection, std::string_view rkey,
                       const atproto::Document& document);
 
-/// `createdAt` of a record that has a struct.
+/// Returns `createdAt` of a record that has a struct.
 std::optional<Timestamp> created_at(const Record& record);
 
-/// The struct's type, Metadata for collections without one.
+/// Returns the type of the collection's struct, or Metadata for a collection without a struct.
 RecordType record_type_of(std::string_view collection);
 
-/// The struct's `kCollectionId`, 0 for collections without one.
+/// Returns `kCollectionId` of the collection's struct, or 0 for a collection without a struct.
 std::int32_t typed_collection_id(std::string_view collection);
 
-/// Calls `visit` with each reference of the record that is filled, ActorRef& or RecordRef&.
+/// Calls `visit` with each reference of the record that is set, as ActorRef& or RecordRef&.
 template <class F>
 void visit_references(Record& record, F&& visit) {
   std::visit(
@@ -97,7 +100,7 @@ constexpr void for_each_collection(F&& f) {
   (std::make_index_sequence<kTypedCollections>());
 }
 
-/// The collection of each struct, in the order of ids from 1 on.
+/// The names of the collections that have a struct, in the order of their ids, which begin at 1.
 inline constexpr auto kCollectionNames = [] {
   std::array<std::string_view, kTypedCollections> names;
   std::size_t next = 0;

@@ -11,8 +11,8 @@
 
 namespace skua::records {
 
-/// The five kinds of work that never wait for each other: each has its own lanes, workers and
-/// locks.
+/// The five kinds of records. Each kind has its own lanes, workers and locks, so that kinds never
+/// wait for each other.
 enum class RecordType : std::uint8_t { Actor, Like, Social, Post, Metadata };
 
 inline constexpr std::array kRecordTypes = {RecordType::Actor, RecordType::Like, RecordType::Social,
@@ -30,34 +30,33 @@ struct ActorRef {
   AccountNumber id = 0;
 };
 
-/// Another record that a record names. The views point into the record's block. The decoder fills
-/// it only when the URI names a record by DID; anything else is kept in the record's `extra`
-/// instead.
+/// Another record that a record names. The views point into the record's block. The decoder sets a
+/// reference only if the URI names a record by DID. Any other URI is kept in the record's `extra`.
 struct RecordRef {
   std::string_view did;
   std::string_view collection;
   std::string_view rkey;
-  /// Of a strongRef; absent where the lexicon has a plain URI.
+  /// The CID of a strongRef. Absent if the lexicon has a plain URI.
   std::optional<atproto::Cid> cid;
 
-  /// Filled by resolving; 0 before.
+  /// `actor_id` is 0 until the reference is resolved.
   AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey_number = 0;
 };
 
-/// A record's reference to a blob (atproto.com/specs/data-model#blob-type), in the present form
+/// A record's reference to a blob (atproto.com/specs/data-model#blob-type), in the current form
 /// `{$type: blob, ref, mimeType, size}` or in the legacy form `{cid, mimeType}`.
 struct Blob {
-  /// The present form's link; absent in the legacy form.
+  /// The link of the current form. Absent in the legacy form.
   std::optional<atproto::Cid> ref;
-  /// The legacy form's CID, as the record has it; empty in the present form.
+  /// The CID of the legacy form, as the record contains it. Empty in the current form.
   std::string_view legacy_cid;
   std::string_view mime_type;
-  /// Bytes; absent in the legacy form.
+  /// The size in bytes. Absent in the legacy form.
   std::optional<std::int64_t> size;
 
-  /// The blob's CID as text, in either form of blob.
+  /// Returns the blob's CID as text, for both forms.
   std::string cid_text() const { return ref ? ref->to_string() : std::string(legacy_cid); }
 };
 

@@ -53,7 +53,7 @@ struct Block {
   }
 };
 
-/// That the author vouches for an account, as it was named at the time.
+/// The statement of the author that an account, with its names at that time, is authentic.
 struct Verification {
   static constexpr std::string_view kCollection = "app.bsky.graph.verification";
   static constexpr std::int32_t kCollectionId = 13;

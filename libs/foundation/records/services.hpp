@@ -20,11 +20,11 @@ struct FeedGenerator {
   static constexpr RecordType kType = RecordType::Metadata;
   static constexpr bool kSingleton = false;
 
-  /// The service that answers for the feed.
+  /// The service that answers requests for the feed.
   std::string_view service_did;
   std::string_view display_name;
   std::optional<std::string_view> description;
-  /// As in the record; empty when absent.
+  /// The JSON text of the record's field, or an empty text if the field is absent.
   std::string description_facets_json;
   std::optional<Blob> avatar;
   std::optional<bool> accepts_interactions;
@@ -46,7 +46,7 @@ struct Labeler {
   static constexpr RecordType kType = RecordType::Metadata;
   static constexpr bool kSingleton = true;
 
-  /// As in the record.
+  /// The JSON text of the record's field.
   std::string policies_json;
   std::optional<TextList> labels;
   std::optional<TextList> reason_types;

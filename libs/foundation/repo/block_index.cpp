@@ -12,7 +12,7 @@ namespace {
 
 using atproto::Digest;
 
-/// The average size of a section with a record or a node.
+/// The average size of a section that contains a record or a node.
 constexpr std::size_t kTypicalBlock = 256;
 
 std::uint64_t leading_bits(const Digest& digest) {
@@ -21,11 +21,11 @@ std::uint64_t leading_bits(const Digest& digest) {
   return bits;
 }
 
-/// Notices blocks that are repeated after a short distance, as in a CAR that consists of few
-/// different blocks. A new digest replaces an older one, so the size is fixed.
+/// Detects blocks that are repeated after a short distance, as in a CAR that consists of few
+/// different blocks. A new digest replaces an older digest, so the size is fixed.
 class RecentDigests {
  public:
-  /// Whether the digest is stored. Stores it otherwise.
+  /// Returns whether the digest is stored. If not, stores it.
   bool repeats(const Digest& digest) {
     Digest& place = places_[leading_bits(digest) % places_.size()];
     if (place == digest) return true;
@@ -67,9 +67,9 @@ Result<BlockIndex> BlockIndex::build(ByteView car, unsigned key_bits) {
   return index;
 }
 
-/// Divides the entries by the first bits of their keys and sorts each part. The parts fit into the
-/// processor's nearest cache, because keys are spread evenly unless an attacker has chosen them.
-/// This takes half the time of one sort.
+/// Divides the entries by the first bits of their keys and sorts each part, which takes half the
+/// time of one sort. The parts fit into the processor's nearest cache, because keys are spread
+/// evenly unless an attacker has chosen them.
 void BlockIndex::sort() {
   constexpr unsigned kPartBits = 11;
   const auto part_of = [](const Entry& entry) { return entry.key >> (64 - kPartBits); };
@@ -101,7 +101,7 @@ std::size_t BlockIndex::duplicates() const {
 }
 
 void BlockIndex::divide() {
-  // About two entries a bucket.
+  // Each bucket has about two entries.
   const auto bits = static_cast<unsigned>(std::bit_width(entries_.size() / 2));
   bucket_shift_ = 64 - bits;
   buckets_.resize((std::size_t{1} << bits) + 1);
@@ -134,7 +134,7 @@ std::size_t BlockIndex::match(std::size_t first, const Digest& digest) const {
   const std::uint64_t key = key_of(digest);
   const auto has_key = [&](std::size_t i) { return i < entries_.size() && entries_[i].key == key; };
   if (!has_key(first)) return kMissing;
-  // Nearly always only one entry has the key.
+  // In nearly all cases only one entry has the key.
   auto found = entries_.begin() + static_cast<std::ptrdiff_t>(first);
   if (has_key(first + 1)) {
     found = std::partition_point(found, entries_.end(), [&](const Entry& entry) {
@@ -157,7 +157,7 @@ void BlockIndex::find(std::span<const Digest> digests, std::span<std::size_t> se
   for (std::size_t i = 0; i < digests.size(); ++i) {
     sections[i] = first_of(key_of(digests[i]));
     if (sections[i] == entries_.size()) continue;
-    // A section's CID lies behind its length, and may reach into a second line of the cache.
+    // A section's CID stands after its length, and may reach into a second line of the cache.
     const std::uint8_t* const section = car_.data() + entries_[sections[i]].section;
     prefetch(section);
     prefetch(section + atproto::Cid::kBinarySize);

@@ -16,8 +16,8 @@ namespace {
 
 using atproto::Cid;
 
-/// Takes an unsigned LEB128 number from the front of `in`
-/// (github.com/multiformats/unsigned-varint): nine bytes at most, in its shortest form.
+/// Removes an unsigned LEB128 number in its shortest form, of at most nine bytes, from the front of
+/// `in` (github.com/multiformats/unsigned-varint).
 Result<std::uint64_t> take_varint(ByteView& in) {
   constexpr std::size_t kMaxBytes = 9;
   std::uint64_t value = 0;
@@ -34,7 +34,7 @@ Result<std::uint64_t> take_varint(ByteView& in) {
   return errc::car_bad_length;
 }
 
-/// Takes a section, a length and as many bytes, from the front of `in`.
+/// Removes a section from the front of `in`. A section is a length and as many bytes.
 Result<ByteView> take_section(ByteView& in) {
   const auto length = take_varint(in);
   if (!length) return length.error();
@@ -45,9 +45,10 @@ Result<ByteView> take_section(ByteView& in) {
   return section;
 }
 
-/// Takes sections from the front of `in` up to a block whose CID has one of the two codecs of
-/// repositories and SHA-256. Nothing in a repository refers to other blocks: they are skipped.
-/// Nothing: there is no further block. Error: a section that is no block.
+/// Removes sections from the front of `in` up to a block whose CID has SHA-256 and one of the two
+/// codecs of repositories. Other blocks are skipped, because nothing in a repository refers to
+/// them. Returns nothing if there is no further block. Returns an error for a section that is not a
+/// block.
 Result<std::optional<CarBlock>> take_block(ByteView& in) {
   while (!in.empty()) {
     const auto section = take_section(in);
@@ -61,7 +62,7 @@ Result<std::optional<CarBlock>> take_block(ByteView& in) {
   return std::optional<CarBlock>();
 }
 
-/// Takes the header from the front of `car` and fills `roots`.
+/// Removes the header from the front of `car` and fills `roots`.
 Result<void> take_header(ByteView& car, std::vector<Cid>& roots) {
   roots.clear();
   const auto section = take_section(car);
@@ -83,7 +84,8 @@ Result<void> take_header(ByteView& car, std::vector<Cid>& roots) {
   return {};
 }
 
-/// Empties `blocks` and keeps its memory, unless one huge CAR has left it far too large.
+/// Empties `blocks`. Keeps the memory, unless a huge CAR has made the map far larger than this CAR
+/// needs.
 void reset(BlockMap& blocks, std::size_t car_size) {
   constexpr std::size_t kSmall = 4096;
   constexpr std::size_t kTypicalCarBlock = 256;
@@ -104,7 +106,8 @@ void write_varint(Bytes& out, std::uint64_t value) {
 }  // namespace
 
 std::size_t DigestHash::operator()(const atproto::Digest& digest) const {
-  // The hash needs a seed: an attacker can make many blocks whose digests begin alike.
+  // The hash needs a seed, because an attacker can make many blocks whose digests have equal
+  // beginnings.
   std::array<std::uint64_t, 2> words{};
   std::memcpy(words.data(), digest.data(), sizeof words);
   return seeded_hash(words[0], words[1]);

@@ -21,17 +21,18 @@ struct CarBlock {
 /// buffer must outlive the reader and the blocks.
 class CarReader {
  public:
-  /// Reads the header. Error: not CAR v1, roots that are no CIDs, a length beyond the buffer.
+  /// Reads the header. Returns an error if the bytes are not CAR v1, a root is not a CID, or a
+  /// length exceeds the buffer.
   static Result<CarReader> open(ByteView car);
 
   const std::vector<atproto::Cid>& roots() const { return roots_; }
 
-  /// The next block, nothing at the end. Blocks with a CID of another codec or hash are skipped,
-  /// because nothing in a repository can refer to them. Does not hash: see `load_car`. Error: a
-  /// section that is no block.
+  /// Returns the next block, or nothing at the end. Skips blocks with a CID of another codec or
+  /// hash, because nothing in a repository can refer to them. Does not hash the block; `load_car`
+  /// does. Returns an error for a section that is not a block.
   Result<std::optional<CarBlock>> next();
 
-  /// How many bytes are left to read.
+  /// The number of bytes that are left to read.
   std::size_t left() const { return rest_.size(); }
 
  private:
@@ -41,12 +42,12 @@ class CarReader {
   std::vector<atproto::Cid> roots_;
 };
 
-/// The place in a CAR at which the section of this block begins. The block is one that a CarReader
-/// of this CAR returned.
+/// Returns the position in a CAR of the section of a block. A CarReader of this CAR must have
+/// returned the block.
 std::size_t section_of(ByteView car, const CarBlock& block);
 
-/// The block whose section begins at this place of a CAR. Nothing is checked: a CarReader has met
-/// it there before.
+/// Returns the block whose section begins at this position of a CAR. Nothing is checked, because a
+/// CarReader has read the section before.
 CarBlock car_block_at(ByteView car, std::size_t section);
 
 struct DigestHash {
@@ -54,7 +55,7 @@ struct DigestHash {
   std::size_t operator()(const atproto::Digest& digest) const;
 };
 
-/// Blocks by digest. Views into the CAR.
+/// The blocks by digest, as views into the CAR.
 using BlockMap = boost::unordered_flat_map<atproto::Digest, ByteView, DigestHash>;
 
 struct LoadedCar {
@@ -64,11 +65,11 @@ struct LoadedCar {
 };
 
 /// Reads a whole CAR and compares each block's SHA-256 with its CID. Duplicates are tolerated and
-/// counted. Error: see CarReader, or a block that is not what its CID says. `out` is reused.
+/// counted. Errors: those of CarReader, and a block that does not match its CID. `out` is reused.
 Result<void> load_car(ByteView car, LoadedCar& out);
 
 /// Appends a CAR v1 (ipld.io/specs/transport/car/carv1) to a buffer: the header, then block by
-/// block. Nothing is checked or deduplicated: tests write wrong CARs with it too.
+/// block. Checks nothing and keeps duplicates, because tests also write malformed CARs.
 class CarWriter {
  public:
   /// Writes the header. `out` must outlive the writer.

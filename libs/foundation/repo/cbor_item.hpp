@@ -22,18 +22,18 @@ enum class CborMajor : std::uint8_t {
   tag = 6,
 };
 
-/// The first byte of an item, without the five bits of its argument.
+/// Returns the first byte of an item, with zeros for the five bits of its argument.
 constexpr std::uint8_t cbor_type_bits(CborMajor major) {
   return static_cast<std::uint8_t>(static_cast<unsigned>(major) << 5U);
 }
 
 /// The tag of a CID link (DAG-CBOR specification, "Links").
 inline constexpr std::uint64_t kCborLinkTag = 42;
-/// The whole item null.
+/// The byte that encodes null.
 inline constexpr std::uint8_t kCborNull = 0xf6;
 
 /// One data item of CBOR without its children, as libcbor's streaming decoder reports it. Private
-/// to the reader, and inline because it runs some hundred times a frame.
+/// to the reader. The functions are inline because they run some hundred times a frame.
 struct CborItem {
   enum class Type : std::uint8_t {
     unsigned_integer,
@@ -52,11 +52,12 @@ struct CborItem {
   };
 
   Type type = Type::null;
-  /// Integers and tags: the value. Bytes, strings, lists, maps: the length. Booleans: 0 or 1.
+  /// The value of an integer or tag, the length of bytes, strings, lists and maps, or 0 or 1 for a
+  /// boolean.
   std::uint64_t argument = 0;
   const std::uint8_t* data = nullptr;  // bytes and strings
   double floating = 0;
-  /// False: the argument has more bytes than it needs.
+  /// False if the argument has more bytes than it needs.
   bool is_shortest = true;
 };
 
@@ -120,7 +121,8 @@ inline constexpr cbor_callbacks kTable = {
 
 }  // namespace cbor_callback
 
-/// libcbor does not mind arguments with leading zeros; DAG-CBOR does.
+/// Whether an argument has no leading zeros. libcbor accepts leading zeros, and DAG-CBOR forbids
+/// them.
 inline bool is_shortest(std::uint8_t head, std::uint64_t argument) {
   switch (head & 0x1fU) {
     case 24:
@@ -136,7 +138,7 @@ inline bool is_shortest(std::uint8_t head, std::uint64_t argument) {
   }
 }
 
-/// Removes the item at the front of `in`: text and bytes with their content, and only the head of
+/// Removes the item at the front of `in`: texts and bytes with their content, but only the head of
 /// lists, maps and tags. Returns errc{} or the error: truncated or undefined.
 inline errc take_cbor_item(ByteView& in, CborItem& item) {
   if (in.empty()) return errc::cbor_truncated;

@@ -11,7 +11,7 @@ namespace {
 constexpr int kOldestVersion = 2;
 constexpr int kCurrentVersion = 3;
 
-/// The fields in DAG-CBOR's key order; `sig` only when it is asked for.
+/// Encodes the fields in DAG-CBOR's key order, with `sig` only on request.
 Bytes encode(const Commit& commit, bool with_signature) {
   Bytes out;
   CborWriter writer(out);
@@ -73,7 +73,7 @@ Result<Commit> decode_commit(ByteView block) {
   } else if (commit.version == kCurrentVersion) {
     return errc::commit_malformed;
   }
-  // Version 3 wants prev present as null; old producers left it out, and signed it as null.
+  // Version 3 requires a prev that may be null. Old producers left prev out but signed it as null.
   if (const auto prev = root.find("prev"); prev && !prev->is_null()) {
     if (!prev->is_link()) return errc::commit_malformed;
     commit.prev = prev->link();

@@ -10,23 +10,23 @@
 
 namespace skua::repo {
 
-/// A repository's signed commit object (atproto.com/specs/repository#commit-objects). Views into
-/// the block it was read from. Version 2, without rev, occurs in old CARs.
+/// A repository's signed commit object (atproto.com/specs/repository#commit-objects), as views into
+/// the block from which it was read. Old CARs contain version 2, which has no rev.
 struct Commit {
   std::string_view did;
   int version = 3;
   atproto::Cid data;
   std::optional<atproto::Tid> rev;  // absent in version 2 only
   std::optional<atproto::Cid> prev;
-  ByteView signature;  // 64 bytes in a valid commit; any length here
+  ByteView signature;  // has 64 bytes in a valid commit; the length is not checked here
 };
 
 Result<Commit> decode_commit(ByteView block);
 
-/// The bytes that are signed: the commit without `sig`.
+/// Returns the bytes that are signed, which are the commit without `sig`.
 Bytes unsigned_commit_bytes(const Commit& commit);
 
-/// The whole block, `signature` included.
+/// Returns the whole block, including `signature`.
 Bytes commit_bytes(const Commit& commit);
 
 }  // namespace skua::repo

@@ -22,17 +22,17 @@ namespace {
 using atproto::Kind;
 using atproto::Node;
 
-/// A link is a byte string: the multibase prefix 00, then the CID.
+/// A link is a byte string of the multibase prefix 00 and the CID.
 constexpr std::size_t kLinkSize = atproto::Cid::kBinarySize + 1;
 
-/// Puts the items of one value on the document's tape. Within, errc{} stands for success: a Result
-/// an item would cost a third of the whole.
+/// Puts the items of one value on the document's tape. Private functions return errc{} on success,
+/// because a Result for each item would take a third of the whole time.
 class TapeBuilder {
  public:
   TapeBuilder(ByteView in, atproto::Document& out, const CborOptions& options)
       : in_(in), rest_(in), document_(out), nodes_(out.nodes()), options_(options) {}
 
-  /// Reads one value; returns the bytes it took.
+  /// Reads one value and returns the number of its bytes.
   Result<std::size_t> run() {
     do {
       if (const errc e = take(); e != errc{}) return e;
@@ -43,11 +43,11 @@ class TapeBuilder {
   }
 
  private:
-  /// A list or map whose end has not been reached.
+  /// A list or map whose end was not reached yet.
   struct Open {
-    std::uint32_t index;      // of its node
-    std::uint32_t remaining;  // items; in maps keys and values are counted apart
-    std::uint32_t last_key;   // index of the newest key's node, 0 before the first
+    std::uint32_t index;      // the index of its node
+    std::uint32_t remaining;  // the remaining items; a key and its value in a map count as two
+    std::uint32_t last_key;   // the index of the newest key's node, or 0 before the first key
     bool is_map;
 
     bool wants_key() const { return is_map && remaining % 2 == 0; }
@@ -58,7 +58,8 @@ class TapeBuilder {
     return item_.is_shortest ? errc{} : deviate(errc::cbor_not_shortest);
   }
 
-  /// The value has another form than DAG-CBOR's: an error, unless any form will do.
+  /// Handles a value that is not in DAG-CBOR's canonical form. This is an error unless the options
+  /// accept any form.
   errc deviate(errc error) {
     if (options_.canonical) return error;
     document_.set_not_canonical();
@@ -163,8 +164,8 @@ class TapeBuilder {
   }
 
   errc place_container(bool is_map) {
-    // Each item takes a byte at least, so a size beyond the rest cannot be true. This also keeps
-    // the sizes within 32 bits.
+    // Each item takes at least one byte, so a size beyond the remaining bytes is wrong. This check
+    // also keeps the sizes within 32 bits.
     const std::uint64_t room = rest_.size() / (is_map ? 2 : 1);
     if (item_.argument > room) return errc::cbor_truncated;
     if (open_.size() >= options_.max_depth) return errc::cbor_too_deep;
@@ -186,7 +187,8 @@ class TapeBuilder {
     return node;
   }
 
-  /// The value at the end of the tape is whole: so may be the containers it stands in.
+  /// The value at the end of the tape is complete, and so are the open containers of which it is
+  /// the last item.
   void complete() {
     while (!open_.empty() && --open_.back().remaining == 0) {
       nodes_[open_.back().index].next = next_index();
@@ -194,7 +196,7 @@ class TapeBuilder {
     }
   }
 
-  /// Looks at all maps: each of them may be the one that is not sorted.
+  /// Checks all maps, because each of them may be unsorted.
   bool has_duplicate_key() const {
     std::vector<std::string_view> keys;
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -216,7 +218,7 @@ class TapeBuilder {
   std::vector<Node>& nodes_;
   const CborOptions& options_;
   boost::container::small_vector<Open, 32> open_;
-  bool is_unsorted_ = false;  // a key of some map stands after a greater one
+  bool is_unsorted_ = false;  // whether a key of some map stands after a greater key
 };
 
 constexpr std::uint8_t kFalse = 0xf4;
@@ -229,7 +231,7 @@ void big_endian(Bytes& out, std::uint64_t value, int bytes) {
   }
 }
 
-/// A map's entries in DAG-CBOR's order.
+/// Returns a map's entries in DAG-CBOR's order.
 std::vector<atproto::Value::Entries::Entry> in_order(const atproto::Value& map) {
   std::vector<atproto::Value::Entries::Entry> entries;
   entries.reserve(map.size());
@@ -245,7 +247,7 @@ std::vector<atproto::Value::Entries::Entry> in_order(const atproto::Value& map) 
 
 Result<std::size_t> read_dag_cbor_prefix(ByteView in, atproto::Document& out,
                                          const CborOptions& options) {
-  // Indexes and sizes on the tape have 32 bits; a map's keys and values are counted apart.
+  // Indexes and sizes on the tape have 32 bits, and a map's keys and values count separately.
   constexpr std::size_t kMaxInput = std::numeric_limits<std::int32_t>::max();
   out.clear();
   if (in.size() > kMaxInput) return errc::cbor_too_large;

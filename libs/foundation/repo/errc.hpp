@@ -33,10 +33,10 @@ enum class errc {
   mst_depth,
   mst_too_large,
   mst_missing_node,
-  cbor_malformed,  // a head byte that CBOR leaves undefined
-  car_bad_length,  // a section length that is zero or no varint
+  cbor_malformed,  // the head byte is undefined in CBOR
+  car_bad_length,  // the length of a section is zero or is not a varint
   record_missing,
-  car_duplicates,  // more blocks that stand there before than an honest CAR has
+  car_duplicates,  // the CAR has more repeated blocks than an honest CAR has
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -20,28 +20,28 @@ namespace {
 
 using atproto::Cid;
 
-// Which fields a node has, and in which order, is laid down, and DAG-CBOR leaves no choice in how
-// to write them: so most of a block is fixed bytes, read and written as such. A document in
-// between, which takes a hundred items a node, would only cost time.
+// The specification fixes the fields of a node and their order, and DAG-CBOR fixes their encoding.
+// So most of a block is fixed bytes, which are read and written directly. A Document would need a
+// hundred items a node and only cost time.
 template <std::size_t N>
 using Fixed = std::array<std::uint8_t, N>;
 constexpr Fixed<3> kNode = {0xa2, 0x61, 'e'};   // a map of two and its first key
-constexpr Fixed<2> kLeft = {0x61, 'l'};         // its second key
+constexpr Fixed<2> kLeft = {0x61, 'l'};         // the second key of a node
 constexpr Fixed<3> kEntry = {0xa4, 0x61, 'k'};  // a map of four and its first key
 constexpr Fixed<2> kPrefix = {0x61, 'p'};
 constexpr Fixed<2> kTree = {0x61, 't'};
 constexpr Fixed<2> kValue = {0x61, 'v'};
 constexpr Fixed<1> kNoTree = {kCborNull};
-// Tag 42 and the head of 37 bytes: 00, the multibase prefix, and the CID.
+// A link begins with tag 42, the head of 37 bytes, and the multibase prefix 00. The CID follows.
 constexpr Fixed<2> kTag = {0xd8, 42};
 constexpr Fixed<5> kLink = {0xd8, 42, 0x58, 37, 0};
 
-/// Reads a node from front to back. Functions return false when something else stands there.
+/// Reads a node from front to back. Each function returns false if the bytes have another content.
 class NodeReader {
  public:
   explicit NodeReader(ByteView block) : rest_(block) {}
 
-  /// The whole of the block.
+  /// Reads the whole block.
   bool read(MstNode& out) {
     std::uint32_t entries = 0;
     if (!fixed(kNode) || !head(CborMajor::list, entries) || entries > rest_.size() / kMinEntry)
@@ -54,7 +54,7 @@ class NodeReader {
   }
 
  private:
-  /// A map's head, its four keys, a link, and a byte each for what else is in it.
+  /// The smallest entry: a map's head, its four keys, a link, and one byte for each other value.
   static constexpr std::size_t kMinEntry = 53;
 
   bool read_entry(MstNodeEntry& out) {
@@ -63,7 +63,7 @@ class NodeReader {
            fixed(kTree) && subtree(out.tree) && fixed(kValue) && value(out.value);
   }
 
-  /// The link of an entry. A link of another form is read over.
+  /// Reads the link of an entry. Skips a link of another form.
   bool value(std::optional<Cid>& out) {
     const ByteView before = rest_;
     if (link(out.emplace())) return true;
@@ -82,7 +82,7 @@ class NodeReader {
     return true;
   }
 
-  /// The head of an item, in its shortest form. No block is so large that it had 64-bit ones.
+  /// Reads the head of an item in its shortest form. No block is large enough for 64-bit heads.
   bool head(CborMajor major, std::uint32_t& argument) {
     if (rest_.empty() || (rest_.front() & 0xe0U) != cbor_type_bits(major)) return false;
     const unsigned info = rest_.front() & 0x1fU;
@@ -117,7 +117,7 @@ class NodeReader {
     return true;
   }
 
-  /// `link or null`.
+  /// Reads a link or null.
   bool subtree(std::optional<Cid>& out) {
     if (!fixed(kNoTree)) return link(out.emplace());
     out.reset();
@@ -127,7 +127,7 @@ class NodeReader {
   ByteView rest_;
 };
 
-/// Appends a node to a buffer, through a pointer: room for the longest form is made once.
+/// Appends a node to a buffer, through a pointer. The buffer gets room for the longest form once.
 class NodeWriter {
  public:
   NodeWriter(const MstNode& node, Bytes& out) : out_(out), start_(out.size()) {
@@ -157,7 +157,7 @@ class NodeWriter {
   }
 
  private:
-  static constexpr std::size_t kMostHead = 5;  // nothing in a node is longer than 4 GiB
+  static constexpr std::size_t kMostHead = 5;  // no item of a node is longer than 4 GiB
   static constexpr std::size_t kMostLink = kLink.size() + Cid::kBinarySize;
   static constexpr std::size_t kMostAround = kNode.size() + kMostHead + kLeft.size() + kMostLink;
   static constexpr std::size_t kMostEntry = kEntry.size() + kMostHead + kPrefix.size() + kMostHead +
@@ -202,7 +202,7 @@ class NodeWriter {
   std::uint8_t* place_;
 };
 
-/// A hundred times the records of the largest real repository.
+/// The limit is a hundred times the number of records of the largest real repository.
 constexpr std::size_t kMaxEntries = 100'000'000;
 
 class Walker {
@@ -220,20 +220,22 @@ class Walker {
       if (level.node.left) return errc::mst_malformed;
       return walk_;
     }
-    // The key of the first entry of the top node shows the height of the tree. It has no prefix.
+    // The key of the first entry of the top node has no prefix and shows the height of the tree.
     const int height = mst_key_depth(as_text(level.node.entries.front().suffix));
     if (const auto read = walk_node(0, height); !read) return read.error();
     return walk_;
   }
 
  private:
-  /// The current node at one distance from the top, and its last key. Reused for the next node.
+  /// The current node at one distance from the top, and its last key. The level is reused for the
+  /// next node.
   struct Level {
     MstNode node;
     std::string key;
   };
 
-  // A deque, because references to levels must stay valid when a deeper level is added.
+  // `levels_` is a deque, because references to levels must stay valid when a deeper level is
+  // added.
   Level& level_at(std::size_t distance) {
     while (levels_.size() <= distance) levels_.emplace_back();
     return levels_[distance];
@@ -305,7 +307,7 @@ class Walker {
     if (!block) return {};
     Level& level = level_at(distance);
     if (const auto read = decode(*block, level); !read) return read.error();
-    // A node without entries may bridge a gap between depths, but not end it.
+    // A node without entries may bridge a gap between depths, but must have a subtree.
     if (level.node.entries.empty() && !level.node.left) return errc::mst_malformed;
     return walk_node(distance, height);
   }
@@ -317,7 +319,7 @@ class Walker {
   std::vector<atproto::Digest> children_;
 };
 
-/// Blocks from a map, entries to a function.
+/// Reads blocks from a map and passes entries to a function.
 class MapVisitor final : public MstVisitor {
  public:
   using Visit = std::function<void(std::string_view, const Cid&)>;
@@ -340,7 +342,8 @@ class MapVisitor final : public MstVisitor {
 
 Result<void> decode_mst_node(ByteView block, MstNode& out) {
   if (NodeReader(block).read(out)) return {};
-  // A refused block is rare, so a second read may find the reason.
+  // Reads a refused block a second time to find the reason. Refused blocks are rare, so the time
+  // does not matter.
   atproto::Document document;
   if (const auto read = read_dag_cbor(block, document); !read) return read.error();
   return errc::mst_malformed;

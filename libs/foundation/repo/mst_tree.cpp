@@ -82,7 +82,8 @@ Result<void> MstTree::add_proof(std::string_view key, OwnedBlocks& out) {
   return impl_->add_path(impl_->top, impl_->height, key, Side::after, out);
 }
 
-// The nodes of a tree that was opened on blocks: decoded and checked when they are needed.
+// These functions decode and check the nodes of a tree that was opened on blocks, when the nodes
+// are needed.
 
 Result<const MstNode*> MstTree::Impl::decode(const Cid& cid) const {
   if (source == nullptr) return errc::mst_missing_node;
@@ -143,7 +144,7 @@ Result<void> MstTree::Impl::open(const Cid& root) {
   return {};
 }
 
-// Look-ups and changes of a tree in memory.
+// These functions find and change entries of a tree in memory.
 
 Result<std::optional<atproto::Cid>> MstTree::Impl::get(Subtree& subtree, int level,
                                                        std::string_view key) {
@@ -269,8 +270,8 @@ Result<std::optional<atproto::Cid>> MstTree::Impl::set(std::string_view key, con
   const int depth = mst_key_depth(key);
   if (top.empty()) height = depth;
   if (depth <= height) return set(top, height, depth, key, value);
-  // Each half of the old tree goes under the key, through nodes without entries when more than
-  // one level lies between.
+  // Each half of the old tree goes below the key. If more than one level lies between them, nodes
+  // without entries bridge the gap.
   auto parts = split(std::move(top), height, key);
   if (!parts) return parts.error();
   const auto raise = [&](Subtree half) {
@@ -292,8 +293,8 @@ Result<std::optional<atproto::Cid>> MstTree::Impl::set(std::string_view key, con
 Result<std::optional<atproto::Cid>> MstTree::Impl::remove(std::string_view key) {
   auto removed = remove(top, height, mst_key_depth(key), key);
   if (!removed || !*removed) return removed;
-  // A top that only points further down is none. Where the node below is not in memory its block
-  // is looked at; a node that is not there at all stays as it is.
+  // A top node without entries that only points to a lower node is removed. If the lower node is
+  // not in memory, its block is read. If the block is missing, the top node stays unchanged.
   while (top.node && top.node->entries.empty()) {
     Subtree below = std::move(top.node->before);
     top = std::move(below);
@@ -305,7 +306,7 @@ Result<std::optional<atproto::Cid>> MstTree::Impl::remove(std::string_view key) 
   return removed;
 }
 
-// The blocks and CIDs of a tree in memory, and the blocks of its proofs.
+// These functions make the blocks and CIDs of a tree in memory, and the blocks of its proofs.
 
 const atproto::Cid& MstTree::Impl::cid_of(Subtree& subtree) {
   if (!subtree.cid) subtree.cid = Cid::of(encode(*subtree.node));
@@ -313,7 +314,7 @@ const atproto::Cid& MstTree::Impl::cid_of(Subtree& subtree) {
 }
 
 ByteView MstTree::Impl::encode(Node& node) {
-  // Those below first: they use the same memory.
+  // Encodes the lower nodes first, because they use the same scratch memory.
   for (std::size_t i = 0; i <= node.entries.size(); ++i) {
     if (Subtree& below = node.gap(i); !below.empty()) cid_of(below);
   }
@@ -346,7 +347,7 @@ Result<void> MstTree::Impl::add_path(Subtree& subtree, int level, std::string_vi
   if (subtree.empty()) return {};
   if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
   Node& node = *subtree.node;
-  // Most of a proof's two paths is one, and so are the tops of all paths of a commit.
+  // Most nodes of a proof's two paths are equal, and all paths of a commit share the top nodes.
   const auto [place, is_new] = out.try_emplace(cid_of(subtree));
   if (is_new) place->second = owned_bytes(encode(node));
   if (level == 0) return {};

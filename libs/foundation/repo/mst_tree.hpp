@@ -15,53 +15,56 @@
 
 namespace skua::repo {
 
-/// Encoded blocks that own their bytes, in the order of their CIDs.
+/// Encoded blocks with their own bytes, in the order of their CIDs.
 using OwnedBlocks = std::map<atproto::Cid, Bytes>;
 
 /// A repository's tree in memory that can be changed (atproto.com/specs/repository#mst-structure).
-/// Its shape follows from its entries alone, so that equal entries give equal roots.
+/// Its shape depends only on its entries, so equal entries have equal roots.
 ///
-/// A tree may be partial: opened on the blocks that a commit carries, it keeps the CIDs of subtrees
-/// whose nodes are not there, and changes that do not touch them succeed. That is what undoing a
-/// commit's operations needs.
+/// A tree may be partial: a tree that was opened on the blocks of a commit keeps the CIDs of
+/// subtrees whose nodes are missing, and changes outside of these subtrees succeed. Undoing a
+/// commit's operations needs such a tree.
 ///
-/// One thread at a time. Moves, does not copy. An operation that fails with an error leaves the
-/// tree unspecified: drop it then.
+/// For one thread at a time. A tree can be moved and not copied. An operation that fails with an
+/// error leaves the tree unspecified: discard the tree.
 class MstTree {
  public:
-  /// An empty tree.
+  /// Makes an empty tree.
   MstTree();
   ~MstTree();
   MstTree(MstTree&&) noexcept;
   MstTree& operator=(MstTree&&) noexcept;
 
-  /// Builds a tree from entries in key order without duplicates, faster than one `set` for each.
+  /// Builds a tree from entries in key order without duplicates, faster than one `set` for each
+  /// entry.
   static MstTree build(std::span<const std::pair<std::string, atproto::Cid>> entries);
 
-  /// Opens a tree on existing blocks. It decodes and checks nodes when it first needs them;
-  /// `blocks` and the bytes that it views must outlive the tree. Error: the top node is missing or
-  /// malformed.
+  /// Opens a tree on existing blocks. Each node is decoded and checked when it is first needed.
+  /// `blocks` and the bytes that it views must outlive the tree. Returns an error if the top node
+  /// is missing or malformed.
   static Result<MstTree> open(const atproto::Cid& root, const BlockMap& blocks);
 
-  /// The value under a key, nothing when it is absent. Error: mst_missing_node when the tree is
-  /// partial there, or a malformed node.
+  /// Returns the value under a key, or nothing if the key is absent. Errors: mst_missing_node if
+  /// the tree has no nodes for this key, or a malformed node.
   Result<std::optional<atproto::Cid>> get(std::string_view key);
 
-  /// Inserts or replaces; returns the value before, nothing when the key is new. Errors: as for
-  /// `get`, and mst_too_large for a key of more than 1024 bytes.
+  /// Inserts or replaces a value. Returns the previous value, or nothing if the key is new. Errors:
+  /// those of `get`, and mst_too_large for a key of more than 1024 bytes.
   Result<std::optional<atproto::Cid>> set(std::string_view key, const atproto::Cid& value);
 
-  /// Removes; returns the value that was removed, nothing when the key was absent.
+  /// Removes an entry. Returns the value that was removed, or nothing if the key was absent.
   Result<std::optional<atproto::Cid>> remove(std::string_view key);
 
-  /// The CID of the top node.
+  /// Returns the CID of the top node.
   atproto::Cid root();
 
-  /// All nodes that are in memory, encoded: of a tree made here, the whole tree.
+  /// Encodes all nodes that are in memory. For a tree that was not opened on blocks these are all
+  /// nodes.
   OwnedBlocks blocks();
 
-  /// Adds to `out` the nodes that prove the value of `key`, or its absence, and that allow a reader
-  /// to invert an operation on it: the paths to the key and to its neighbours on both sides.
+  /// Adds to `out` the nodes that prove the value of `key` or its absence, and that allow a reader
+  /// to invert an operation on the key. They are the paths to the key and to its neighbours on both
+  /// sides.
   Result<void> add_proof(std::string_view key, OwnedBlocks& out);
 
  private:
@@ -75,14 +78,14 @@ class MstTree {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A whole tree, encoded.
+/// A whole tree in encoded form.
 struct BuiltMst {
   atproto::Cid root;
   OwnedBlocks blocks;
 };
 
-/// Encodes the tree of these entries, which are in key order without duplicates. For a tree that
-/// goes on changing see MstTree.
+/// Encodes the tree of these entries, which are in key order without duplicates. A tree that
+/// changes later needs an MstTree.
 BuiltMst build_mst(std::span<const std::pair<std::string, atproto::Cid>> entries);
 
 }  // namespace skua::repo

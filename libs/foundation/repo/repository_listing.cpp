@@ -14,7 +14,8 @@
 namespace skua::repo {
 
 Result<Repository> open_repository(ByteView car) {
-  // First the roots: a CAR of something else may well hold blocks that no repository can have.
+  // Checks the roots first, because a CAR that is not a repository may contain blocks that no
+  // repository can have.
   const auto header = CarReader::open(car);
   if (!header) return header.error();
   if (header->roots().empty()) return errc::car_not_a_repository;
@@ -33,15 +34,15 @@ using atproto::Cid;
 
 namespace {
 
-/// Keys of a tree leave out what they share with the one before, and entries may name one block
-/// again and again: so a small CAR could unfold to far more. An entry takes 53 bytes without its
-/// key, and no honest repository has keys of four times that and no records.
+/// A key of a tree omits the bytes that it shares with the previous key, and many entries may name
+/// the same block. So a small CAR could expand to far more bytes than it has. An entry takes 53
+/// bytes without its key. No honest repository has keys of four times that length and no records.
 constexpr std::size_t kMostPaths = 4;
 
-/// What most paths take, and some more.
+/// The number of bytes that is enough for most paths.
 constexpr std::size_t kTypicalPath = 40;
 
-/// Asks for the first lines of the cache that a block takes, soon.
+/// Loads the first cache lines of a block that is needed soon.
 void prefetch(ByteView block) {
   constexpr std::size_t kLine = 64;
   constexpr std::size_t kLines = 8;
@@ -59,7 +60,7 @@ Result<Commit> read_commit(ByteView car, const BlockIndex& index, const Cid& roo
 
 }  // namespace
 
-/// Fills a listing with what a walk meets. Records are looked up some hundred at once, see
+/// Fills a listing with the entries of a walk. Looks up some hundred records at once, see
 /// BlockIndex.
 class RepositoryListing::Lister final : public MstVisitor {
  public:
@@ -95,7 +96,7 @@ class RepositoryListing::Lister final : public MstVisitor {
 
   void missing_node() override { gap_ = true; }
 
-  /// To be called when the walk has ended. Error: see `open`.
+  /// Must be called when the walk has ended. Errors: see `open`.
   Result<void> finish(const MstWalk& walk, Extent extent) {
     list();
     out_.unreadable_ = walk.unreadable;
@@ -110,16 +111,16 @@ class RepositoryListing::Lister final : public MstVisitor {
  private:
   static constexpr std::size_t kBatch = 256;
 
-  /// An entry that was not looked up yet.
+  /// An entry whose record was not looked up yet.
   struct Met {
-    std::size_t key_end;  // in `keys_`; it begins where the one before ends
+    std::size_t key_end;  // the end of the key in `keys_`; it begins at the end of the previous key
     bool raw;
     bool gap_before;
   };
 
   std::size_t most_paths() const { return kMostPaths * out_.car_.size(); }
 
-  /// Looks up what was met, and lists those whose block is there.
+  /// Looks up the collected entries, and lists the entries whose block exists.
   void list() {
     std::array<std::size_t, kBatch> sections;
     index_.find(digests_, std::span(sections).first(digests_.size()));
@@ -145,9 +146,9 @@ class RepositoryListing::Lister final : public MstVisitor {
 
   RepositoryListing& out_;
   const BlockIndex& index_;
-  /// Nodes were missing since the entry that was met last.
+  /// Whether nodes were missing since the last entry of the walk.
   bool gap_ = false;
-  /// Entries or nodes were missing since the record that was listed last.
+  /// Whether entries or nodes were missing since the last listed record.
   bool hole_ = false;
   std::vector<Met> met_;
   std::vector<atproto::Digest> digests_;
@@ -155,7 +156,7 @@ class RepositoryListing::Lister final : public MstVisitor {
 };
 
 Result<RepositoryListing> RepositoryListing::open(ByteView car, Extent extent) {
-  // First the roots, as `open_repository` does it.
+  // Checks the roots first, as `open_repository` does.
   const auto header = CarReader::open(car);
   if (!header) return header.error();
   if (header->roots().empty()) return errc::car_not_a_repository;
@@ -173,7 +174,8 @@ Result<RepositoryListing> RepositoryListing::open(ByteView car, Extent extent) {
 }
 
 ListedRecord RepositoryListing::at(std::size_t i) const {
-  // Most readers go on, and records that follow each other seldom lie beside each other.
+  // Loads a later record into the cache. Most readers continue in order, and successive records are
+  // seldom adjacent in the CAR.
   constexpr std::size_t kAhead = 4;
   if (i + kAhead < places_.size()) prefetch(car_.subspan(places_[i + kAhead].section));
   const Place& place = places_[i];

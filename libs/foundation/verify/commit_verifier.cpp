@@ -16,7 +16,7 @@ errc tree_error(const boost::system::error_code& error) {
   return error == repo::errc::mst_missing_node ? errc::tree_incomplete : errc::tree_malformed;
 }
 
-/// The tree after the commit must say of each path what its op says.
+/// Checks that the tree after the commit has the value that the op states for its path.
 Result<void> check_presence(const OpClaim& op, repo::MstTree& tree) {
   const auto value = tree.get(op.path);
   if (!value) return tree_error(value.error());
@@ -24,7 +24,8 @@ Result<void> check_presence(const OpClaim& op, repo::MstTree& tree) {
   return {};
 }
 
-/// A create is undone by removing, an update and a delete by putting back what was there.
+/// Undoes an op: removes a created record, or restores the previous value of an updated or deleted
+/// record.
 Result<void> undo(const OpClaim& op, repo::MstTree& tree) {
   if (op.operation == Operation::Create) {
     const auto removed = tree.remove(op.path);
@@ -36,8 +37,9 @@ Result<void> undo(const OpClaim& op, repo::MstTree& tree) {
   return {};
 }
 
-/// Whether the message contains what is needed to undo its operations. The specification permits
-/// that it does not (`prevData` is optional, and so is `prev` of an op).
+/// Whether the message contains all values that are needed to undo its operations. The
+/// specification permits a message without them (`prevData` is optional, and so is `prev` of an
+/// op).
 bool can_be_undone(const event::RepoClaim& claim) {
   return claim.prev_data.has_value() &&
          std::all_of(claim.ops.begin(), claim.ops.end(), [](const OpClaim& op) {
@@ -95,7 +97,7 @@ Result<void> CommitVerifier::check_ops(const event::RepoClaim& claim, const repo
                                        const repo::Commit& commit) {
   if (claim.malformed_ops) return errc::malformed_op;
   if (claim.ops.empty()) {
-    // Legal, and then the blocks need not hold the tree.
+    // A commit without operations is legal, and its blocks need not contain the tree.
     if (claim.prev_data && *claim.prev_data != commit.data) return errc::wrong_prev_data;
     return {};
   }
@@ -125,7 +127,8 @@ bool CommitVerifier::was_empty_before(const event::DecodedFrame& frame,
   if (frame.type == event::MessageType::Sync) return false;
   const event::RepoClaim& claim = frame.claim;
   if (can_be_undone(claim)) return *claim.prev_data == kEmpty;
-  // The message does not say what was before.
+  // The message does not state the previous tree, so the tree itself must show whether the
+  // repository was empty before.
   auto tree = repo::MstTree::open(commit.data, frame.car.blocks);
   if (!tree) return false;
   for (const OpClaim& op : claim.ops) {

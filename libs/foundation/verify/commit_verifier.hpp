@@ -18,24 +18,23 @@
 
 namespace skua::verify {
 
-/// How much of a message is checked against the account's key: its signature alone, or also that
-/// its ops are what changed the tree.
+/// The checks of a message: only its signature, or also that its ops are the changes of the tree.
 enum class Level : std::uint8_t { Signature, Full };
 
 /// The known state of a repository before a message.
 struct RepositoryState {
-  /// Nothing: no message of the repository was accepted yet.
+  /// Nothing if no message of the repository was accepted yet.
   std::optional<atproto::RepositoryHead> head;
-  /// Whether the commits of the account count: false while it is taken down or suspended.
+  /// Whether the commits of the account count. False while the account is taken down or suspended.
   bool active = true;
 };
 
 /// The relation of an accepted message to the known state of its repository.
 enum class Continuity : std::uint8_t {
-  First,   // nothing was known
-  Born,    // nothing was known, and there is nothing: the repository was empty before (Level::Full)
-  Next,    // `since` and `prevData` are where the repository stood; of a #sync: nothing was missed
-  Broken,  // something in between may have been missed: the repository is desynchronized
+  First,   // no head was known
+  Born,    // no head was known, and the repository was empty before the message (Level::Full)
+  Next,    // `since` and `prevData` match the known head; for a #sync: no message was missed
+  Broken,  // a message may have been missed: the repository is desynchronized
 };
 
 /// Whether the message is the first that was seen of its repository.
@@ -50,42 +49,44 @@ struct Accepted {
   Continuity continuity = Continuity::First;
 };
 
-/// How far a host's clock may be ahead of ours (atproto.com/specs/sync).
+/// The largest time by which a host's clock may be ahead of ours (atproto.com/specs/sync).
 inline constexpr std::chrono::minutes kFuture{5};
 
-/// How far the time of a message may be ahead of our clock; a later time counts as this one. The
-/// account's host states the time, and a relay passes it on (Jetstream states its own). A host that
-/// states a later time moves the bound for the revisions of its own accounts by at most this much,
-/// and does not affect other accounts.
+/// The largest time by which a message may be ahead of our clock. A later time counts as this
+/// limit. The account's host states the time, and a relay passes it on (Jetstream states its own
+/// time). A host that states a later time moves the bound for the revisions of its own accounts by
+/// at most this much, and does not affect other accounts.
 inline constexpr std::chrono::hours kBelievedAhead{1};
 
-/// Whether a revision is more than `kFuture` after the later of our clock and the message's time,
-/// which counts up to `kBelievedAhead`. `message_time`: the epoch when there is none.
+/// Whether a revision is more than `kFuture` after our clock and after the time of the message. The
+/// time of the message counts up to `kBelievedAhead`. `message_time` is the epoch if the message
+/// has no time.
 bool is_of_the_future(atproto::Tid rev, Timestamp message_time, Timestamp now);
 
 /// Checks #commit and #sync messages for consistency, against the account's key, and against the
-/// known state of the repository (atproto.com/specs/sync, "Firehose validation"). It trusts no
-/// statement of the host. Pure: no I/O. Contains scratch memory: one for each thread.
+/// known state of the repository (atproto.com/specs/sync, "Firehose validation"). Trusts no
+/// statement of the host. Pure: no I/O. Contains scratch memory: use one for each thread.
 class CommitVerifier {
  public:
   explicit CommitVerifier(Level level) : level_(level) {}
 
-  /// The checks that need no key, in this order: account, revision, and whether the message
-  /// contains the commit object of this account and revision, under its hash. The commit views the
-  /// frame. Errors: inactive_account to wrong_rev.
+  /// Runs the checks that need no key, in this order: account, revision, and whether the message
+  /// contains the commit object of this account and revision under its hash. The returned commit
+  /// views the frame. Errors: inactive_account to wrong_rev.
   static Result<repo::Commit> admit(const event::DecodedFrame& frame, const RepositoryState& state,
                                     Timestamp now);
 
-  /// The other checks of the level. Errors: wrong_signature (final only after the account's
-  /// document was fetched again); malformed_op to wrong_prev_data: the signature is right, but the
-  /// message does not describe the change of the repository.
+  /// Runs the other checks of the level. Errors: wrong_signature, which is final only after the
+  /// account's document was fetched again; malformed_op to wrong_prev_data, which mean that the
+  /// signature is right but the message does not describe the change of the repository.
   Result<Accepted> verify(const event::DecodedFrame& frame, const repo::Commit& commit,
                           const atproto::VerifyingKey& key, const RepositoryState& state);
 
-  /// Whether the operations lead from `prevData` to the commit's tree: the tree contains their
-  /// results, and their inversion leads to the former root. Without `prevData`, or without `prev`
-  /// of an update or delete, only the results are checked: some operations may be missing from the
-  /// list, so the commit does not follow a known head. A record may be missing from the blocks.
+  /// Checks that the operations lead from `prevData` to the commit's tree: the tree contains the
+  /// results of the operations, and their inversion leads to the previous root. Without `prevData`,
+  /// or without `prev` of an update or delete, only the results are checked: some operations may be
+  /// missing from the list, so the commit does not follow a known head. A record may be missing
+  /// from the blocks.
   Result<void> check_ops(const event::RepoClaim& claim, const repo::LoadedCar& car,
                          const repo::Commit& commit);
 

@@ -6,7 +6,7 @@
 namespace skua::verify {
 namespace {
 
-/// The number of parsed keys: the messages of some minutes come from fewer accounts.
+/// The number of parsed keys that are kept. The messages of some minutes come from fewer accounts.
 constexpr std::size_t kParsedKeys = 20'000;
 
 std::uint32_t minute_of(Timestamp time) {

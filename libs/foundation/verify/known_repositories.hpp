@@ -21,8 +21,8 @@
 
 namespace skua::verify {
 
-/// Stands for a DID in memory: half of its SHA-256, so that nobody can make two accounts that share
-/// one.
+/// Stands for a DID in memory. Has half of the DID's SHA-256, so that nobody can make two accounts
+/// with the same hash.
 struct DidHash {
   std::array<std::uint64_t, 2> halves{};
 
@@ -38,7 +38,8 @@ struct DidHash {
   }
 };
 
-/// What messages of a repository are checked against, in at most 112 bytes with its DID.
+/// The state of a repository that its messages are checked against, in at most 112 bytes including
+/// its DID.
 class KnownRepository {
  public:
   RepositoryState state() const;
@@ -46,45 +47,48 @@ class KnownRepository {
   void set_active(bool active) { active_ = active; }
   bool active() const { return active_; }
 
-  /// The time from which the account is hidden; nothing: it is visible.
+  /// Sets the time from which the account is hidden, or nothing if the account is visible.
   void set_hidden(std::optional<Timestamp> since);
-  /// To the minute.
+  /// Returns the time to the minute.
   std::optional<Timestamp> hidden_since() const;
 
-  /// Whether the account's host may be asked about its hosting status: once an hour at most.
+  /// Whether the account's host may be asked about the account's hosting status. The limit is once
+  /// an hour.
   bool may_ask_host(Timestamp now) const;
   void set_asked_host(Timestamp now);
 
-  /// The account's key, as of `now`; nothing: its DID document is of no use.
+  /// Sets the account's key as of `now`, or nothing if its DID document has no usable key.
   void set_key(const std::optional<atproto::Multikey>& key, Timestamp now);
   const std::optional<atproto::Multikey>& key() const { return key_; }
-  /// How long ago that was, by the minute; the longest time if the clock was set back since.
+  /// Returns the time since the key was set, to the minute, or the longest time if the clock was
+  /// set back since then.
   std::chrono::minutes key_age(Timestamp now) const;
 
  private:
-  atproto::Tid rev_;  // 0: nothing was verified yet
+  atproto::Tid rev_;  // 0 if no message was verified yet
   atproto::Digest data_{};
   std::optional<atproto::Multikey> key_;
   std::uint32_t key_minute_ = 0;
-  std::uint32_t hidden_minute_ = 0;  // 0: it is visible
-  std::uint32_t asked_minute_ = 0;   // 0: the host was not asked
+  std::uint32_t hidden_minute_ = 0;  // 0 if the account is visible
+  std::uint32_t asked_minute_ = 0;   // 0 if the host was not asked
   bool active_ = true;
 };
 
-/// The repositories of recent messages, about `capacity` of them. Memory: 232 MB for a million
-/// (bench/verify_bench). One thread.
+/// The repositories of recent messages, at most about `capacity`. A million repositories need 232
+/// MB (bench/verify_bench). One thread.
 class KnownRepositories {
  public:
   explicit KnownRepositories(std::size_t capacity) : repositories_(capacity) {}
 
-  /// Null: not known. The pointer is valid until the next call of `find` or `put`.
+  /// Returns null for an unknown repository. The pointer is valid until the next call of `find` or
+  /// `put`.
   KnownRepository* find(const DidHash& did) { return repositories_.find(did); }
   KnownRepository* put(const DidHash& did, const KnownRepository& repository) {
     return repositories_.insert(did, repository);
   }
 
-  /// The parsed form of a key; null: the key is not a point of its curve. Recently used keys stay
-  /// parsed. The pointer is valid until the next call.
+  /// Returns the parsed form of a key, or null if the key is not a point of its curve. Recently
+  /// used keys stay parsed. The pointer is valid until the next call.
   const atproto::VerifyingKey* parsed_key(const atproto::Multikey& key);
 
   std::size_t size() const { return repositories_.size(); }

@@ -18,7 +18,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// False: an escape is malformed, or the text has a control character.
+/// Returns false if an escape is malformed, or if the text has a control character.
 bool decode_escapes(std::string_view text, bool plus_is_space, std::string& plain) {
   plain.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -39,7 +39,7 @@ bool decode_escapes(std::string_view text, bool plus_is_space, std::string& plai
   return true;
 }
 
-/// The parts of a text between separators, without the empty ones.
+/// Returns the parts of a text between separators, without empty parts.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -135,7 +135,7 @@ bool is_cross_origin(const Request& request) {
 
 std::string error_json(std::string_view error, std::string_view message) {
   using Json = nlohmann::ordered_json;
-  // The message may quote the client.
+  // The message may quote the client, so bytes that are not UTF-8 are replaced.
   return Json{{"error", error}, {"message", message}}.dump(-1, ' ', false,
                                                            Json::error_handler_t::replace);
 }

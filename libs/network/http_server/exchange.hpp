@@ -20,26 +20,26 @@ namespace skua::http_server {
 /// The path and the query of a request target, with percent-encoding decoded.
 struct Target {
   std::string path;
-  /// Names and values in their order; a name can occur several times.
+  /// The names and values in their order. A name can occur several times.
   std::vector<std::pair<std::string, std::string>> query = {};
 };
 
-/// Parses `/path?name=value&...`. In the query `+` is a space. Nothing: an escape is
-/// malformed, there is a control character, or the target does not begin with `/`.
+/// Parses `/path?name=value&...`. In the query `+` is a space. Returns nothing if an escape is
+/// malformed, the target has a control character, or the target does not begin with `/`.
 std::optional<Target> parse_target(std::string_view target);
 
 enum class Method : std::uint8_t { Get, Post };
 
-/// `GET` or `POST`.
+/// Returns `GET` or `POST`.
 std::string_view name_of(Method method);
 
-/// A request. Everything in it comes from the client.
+/// A request. All members come from the client.
 struct Request {
   Method method = Method::Get;
   Target target;
-  /// Of a POST request. Its Content-Type is JSON, but the server does not parse it.
+  /// The body of a POST request. Its Content-Type is JSON, but the server does not parse the body.
   std::string body = {};
-  /// Headers; empty if absent.
+  /// Each header is empty if it is absent.
   std::string accept = {};
   std::string authorization = {};
   std::string last_event_id = {};
@@ -47,18 +47,18 @@ struct Request {
   std::string origin = {};
   /// The client's address without its port.
   std::string address = {};
-  /// The client asks for a websocket.
+  /// Whether the client asks for a websocket.
   bool is_websocket = false;
 };
 
-/// The value of a parameter; nothing: it is absent. Of several the first.
+/// Returns the first value of a parameter, or nothing if the parameter is absent.
 std::optional<std::string> parameter(const Request& request, std::string_view name);
 
-/// All values of a parameter, in their order.
+/// Returns all values of a parameter in their order.
 std::vector<std::string> parameters(const Request& request, std::string_view name);
 
-/// The token of an Authorization header with the scheme Bearer (RFC 6750, section 2.1), a part of
-/// `authorization`. Nothing: the header is absent or has another scheme.
+/// Returns the token of an Authorization header with the scheme Bearer (RFC 6750, section 2.1), as
+/// a part of `authorization`. Returns nothing if the header is absent or has another scheme.
 std::optional<std::string_view> bearer_token(std::string_view authorization);
 
 /// Whether an Accept header permits `text/event-stream`. An absent header permits everything.
@@ -67,9 +67,10 @@ bool accepts_event_stream(std::string_view accept);
 /// Whether a Content-Type header is `application/json`, with or without parameters.
 bool is_json_type(std::string_view content_type);
 
-/// Whether a Host header names an IP address, `localhost` or one of these names, which are in lower
-/// case, with or without a port. True for an empty header. A web page whose name was made to
-/// resolve to this server's address (DNS rebinding) sends its own name.
+/// Whether a Host header names an IP address, `localhost` or one of `names`, which are in lower
+/// case, with or without a port. True for an empty header. An attacker's web page can make its own
+/// name resolve to this server's address (DNS rebinding), but its requests then have that name in
+/// the header.
 bool is_known_host(std::string_view host, std::span<const std::string> names);
 
 /// Whether the request comes from a web page of another origin than the server: its Origin header
@@ -82,40 +83,42 @@ struct Response {
   unsigned status = 200;
   std::string content_type = "application/json";
   std::string body = {};
-  /// The header Allow, which a 405 needs; empty: none.
+  /// The header Allow, which a 405 needs. Empty for other answers.
   std::string allow = {};
-  /// The header Age (RFC 9111, section 5.1): the time since the content was read, if it is kept for
-  /// several requests; nothing: no header.
+  /// The header Age (RFC 9111, section 5.1): the time since the content was read, if the content is
+  /// kept for several requests. Without a value the answer has no header.
   std::optional<std::chrono::seconds> age = std::nullopt;
-  /// How long a client may use the answer again; zero: it keeps nothing.
+  /// The time for which a client may use the answer again. With zero the client keeps nothing.
   std::chrono::seconds max_age{0};
 };
 
-/// `{"error", "message"}`, as the AT Protocol answers (atproto.com/specs/xrpc#error-responses).
+/// Returns an answer with `{"error", "message"}`, as the AT Protocol answers
+/// (atproto.com/specs/xrpc#error-responses).
 Response error_response(unsigned status, std::string_view error, std::string_view message);
 
-/// The body of `error_response`.
+/// Returns the body of `error_response`.
 std::string error_json(std::string_view error, std::string_view message);
 
-/// A request and the answer to it. The handler keeps it until it knows the answer, which may be on
-/// another thread. The first answer counts. Without one until the deadline the client gets 503.
+/// A request and its answer. The handler keeps the exchange until it knows the answer, which may be
+/// on another thread. The first answer counts. Without an answer until the deadline the client gets
+/// 503.
 class Exchange {
  public:
   using Answer = std::variant<Response, std::shared_ptr<MessageSource>>;
 
-  /// `answered`: called once, on the thread that answers.
+  /// `answered` is called once, on the thread that answers.
   Exchange(Request request, std::function<void()> answered)
       : request_(std::move(request)), answered_(std::move(answered)) {}
 
   const Request& request() const { return request_; }
 
-  /// Any thread.
+  /// Answers with a complete response. Any thread.
   void answer(Response response) { set(std::move(response)); }
   /// Answers with a stream: a websocket if the client asked for one, otherwise server-sent events.
   /// Any thread.
   void answer(std::shared_ptr<MessageSource> source) { set(std::move(source)); }
 
-  /// For the server: the answer, if there is one.
+  /// Returns the answer, if there is one. Only the server calls this function.
   std::optional<Answer> take() {
     return answer_.with([](std::optional<Answer>& answer) { return std::move(answer); });
   }

@@ -19,13 +19,15 @@
 namespace skua::http_server {
 namespace {
 
-/// Connections over the limits that get an answer at a time; further ones are closed at once.
+/// The largest number of connections over the limits that get an answer at the same time. Further
+/// connections are closed at once.
 constexpr std::size_t kRefusals = 64;
 constexpr std::chrono::milliseconds kStopTime{1'000};
-/// After it a connection to a machine that does not answer is dead.
+/// A connection is dead if the client's machine has not acknowledged data for this time.
 constexpr int kUnacknowledgedMs = 30'000;
 
-/// The part of an address that counts for the limit: an IPv6 host can choose the rest.
+/// Returns the part of an address that counts for the limit, because an IPv6 host can choose the
+/// last 64 bits.
 std::string address_key(const asio::ip::address& address) {
   if (address.is_v4()) return address.to_string();
   const auto v6 = address.to_v6();
@@ -62,7 +64,7 @@ class Server::Impl {
  private:
   asio::awaitable<void> accept();
   void admit(Tcp::socket socket);
-  /// Why a client is not admitted.
+  /// Returns the answer for a client that is not admitted.
   std::optional<Response> refusal(const asio::ip::address& address, const std::string& key) const;
   void end_connections();
 
@@ -73,7 +75,7 @@ class Server::Impl {
   std::map<std::string, std::size_t> by_address_;
   std::set<std::weak_ptr<Connection>, std::owner_less<>> connections_;
   bool stopping_ = false;
-  /// The thread has ended: timers must not be used any more.
+  /// Whether the thread has ended, so that timers must not be used any more.
   bool joined_ = false;
 
   asio::io_context io_{1};
@@ -147,7 +149,7 @@ asio::awaitable<void> Server::Impl::accept() {
       admit(std::move(socket));
       continue;
     }
-    // For example too many open files, which may be temporary.
+    // The error may be temporary, for example if too many files are open.
     logger("http")->warn("cannot accept a connection: {}", error.message());
     asio::steady_timer pause(io_, std::chrono::milliseconds(50));
     auto next = error_to(error);

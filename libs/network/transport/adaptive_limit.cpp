@@ -12,13 +12,14 @@ using Unit = AdaptiveLimitOptions::Unit;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// What differs between the units, besides the options.
+/// The constants of a unit that are not options.
 struct Tuning {
-  /// The growth after as many fast answers as the limit, once it was halved.
+  /// After the first halving, the limit grows by this number after as many fast answers as the
+  /// limit.
   double careful_growth;
   /// An answer is fast if it starts within this time.
   milliseconds fast;
-  /// An answer that takes as long is a sign of overload.
+  /// An answer that takes this long is a sign of overload.
   milliseconds slow;
 };
 constexpr Tuning kAtOnce{1, milliseconds(2'000), std::chrono::hours(24 * 365)};
@@ -26,9 +27,10 @@ constexpr Tuning kPerSecond{10, milliseconds(500), milliseconds(2'000)};
 
 /// The bytes of a fast answer arrive at this speed.
 constexpr double kFastBytesPerSecond = 512.0 * 1024;
-/// As many requests may be active as a limit of requests a second brings in this time.
+/// A limit of requests a second allows as many active requests as it allows starts in this time.
 constexpr double kActiveSeconds = 0.25;
-/// The wait after a 429 for a limit of requests a second, and the shortest one.
+/// `kDefaultWait` is the wait after a 429 without a stated time, for a limit of requests a second.
+/// `kShortestWait` is its shortest wait.
 constexpr seconds kDefaultWait{10};
 constexpr seconds kShortestWait{1};
 
@@ -36,7 +38,7 @@ constexpr seconds kFirstLimitedWait{5};
 constexpr seconds kLongestLimitedWait = std::chrono::minutes(5);
 constexpr seconds kFirstFailureWait{2};
 constexpr seconds kLongestFailureWait = std::chrono::minutes(10);
-/// Twice the doublings up to the longest wait.
+/// The value is twice the number of doublings that lead to the longest wait.
 constexpr int kMostDoublings = 18;
 
 /// The assumed limit if a server states only the remaining requests.
@@ -113,7 +115,8 @@ void AdaptiveLimit::finished(const RequestOutcome& outcome, Timestamp now) {
   --active_;
   last_finish_ = now;
   obey(outcome, now);
-  // All requests that were active when the limit was halved met the same load.
+  // All requests that were active when the limit was halved met the same load, so only one of them
+  // halves the limit.
   shrunk_at_ = std::min(shrunk_at_, now);
   if (outcome.end == End::Ours || outcome.started_at < shrunk_at_) return;
   const bool failed_before = std::exchange(failed_last_, outcome.end == End::Failed);
@@ -124,7 +127,7 @@ void AdaptiveLimit::finished(const RequestOutcome& outcome, Timestamp now) {
       overloaded(options_.at_least, now);
       return back_off(kFirstLimitedWait, kLongestLimitedWait, now);
     case End::Failed:
-      // One failure may concern one subject; a second one in a row concerns the server.
+      // One failure may concern only its subject. A second failure in a row concerns the server.
       if (failed_before || !is_per_second()) overloaded(options_.at_least, now);
       if (!failed_before) return;
       return back_off(kFirstFailureWait, kLongestFailureWait, now);
@@ -136,7 +139,7 @@ void AdaptiveLimit::finished(const RequestOutcome& outcome, Timestamp now) {
   }
 }
 
-/// What the server states always counts.
+/// Applies the limits and waits that the server states. They count in any case.
 void AdaptiveLimit::obey(const RequestOutcome& outcome, Timestamp now) {
   if (is_per_second() && outcome.end == End::Limited) {
     wait(std::max(kShortestWait, outcome.asked_wait.value_or(kDefaultWait)), now);
@@ -147,7 +150,7 @@ void AdaptiveLimit::obey(const RequestOutcome& outcome, Timestamp now) {
 }
 
 void AdaptiveLimit::spread(const RateLimit& stated, Timestamp now) {
-  // The answer may not include the active requests.
+  // The number in the answer may not include the active requests.
   const auto left =
       std::max<std::int64_t>(0, stated.remaining - static_cast<std::int64_t>(active_));
   const auto few = std::max<std::int64_t>(stated.limit.value_or(kAssumedLimit) / 10,
@@ -167,7 +170,7 @@ void AdaptiveLimit::answered(const RequestOutcome& outcome, Timestamp now) {
   const std::chrono::duration<double> fast =
       tuning.fast +
       std::chrono::duration<double>(static_cast<double>(outcome.bytes) / kFastBytesPerSecond);
-  // A success below the limit says nothing about a higher limit.
+  // A success below the limit shows nothing about a higher limit.
   if (outcome.duration > fast || used_up_at_ < outcome.started_at) return;
   const double step = shrunk_at_ == Timestamp() ? 1 : tuning.careful_growth / limit_;
   set_limit(std::min(options_.at_most, limit_ + step), now);

@@ -11,8 +11,8 @@
 
 namespace skua::transport {
 
-/// Allows a number of requests a second, and after a quiet time as many at once. It has no clock of
-/// its own; one thread uses it.
+/// Allows a number of requests a second, and after a quiet time as many at once. A budget has no
+/// clock of its own. One thread.
 class RequestBudget {
  public:
   explicit RequestBudget(double per_second) : per_second_(per_second), left_(burst()) {}
@@ -27,14 +27,14 @@ class RequestBudget {
     left_ = std::min(left_, burst());
   }
 
-  /// Requests that may be made now.
+  /// The number of requests that may be made now.
   double left(Timestamp now) const {
     const std::chrono::duration<double> passed = now - last_;
-    // A clock that was set back gives nothing, and takes nothing.
+    // A clock that was set back changes nothing.
     return std::min(burst(), left_ + std::max(0.0, passed.count()) * per_second_);
   }
 
-  /// Whether a request may be made now; if so it counts.
+  /// Returns whether a request may be made now. If so, the request counts.
   bool take(Timestamp now) {
     left_ = left(now);
     last_ = now;
@@ -51,22 +51,23 @@ class RequestBudget {
   Timestamp last_;
 };
 
-/// How a request ended, as far as it concerns the server.
+/// The result of a request for the judgement of the server.
 struct RequestOutcome {
   enum class End : std::uint8_t {
-    Answered,     // with what was requested, or with an error that concerns only its subject
-    Limited,      // 429
+    Answered,     // the requested data, or an error that concerns only its subject
+    Limited,      // the server answered 429
     Failed,       // an error of the server: 5xx, a missing or incomplete answer
-    Unreachable,  // no address, no connection, no TLS
-    Ours,         // does not concern the server: a stop, a local limit, a full disk
+    Unreachable,  // no address, no connection or no TLS
+    Ours,         // does not concern the server: a stop, a local limit or a full disk
   };
   End end = End::Answered;
-  /// When AdaptiveLimit::started was called for it. The request may have begun later.
+  /// The time at which AdaptiveLimit::started was called for the request. The request may have
+  /// begun later.
   Timestamp started_at{};
   /// The duration of the request.
   std::chrono::microseconds duration{0};
   std::uint64_t bytes = 0;
-  /// How long the server asks to wait, with any status.
+  /// The wait that the server asks for, with any status.
   std::optional<std::chrono::seconds> asked_wait = std::nullopt;
   std::optional<RateLimit> rate_limit = std::nullopt;
 };
@@ -78,17 +79,17 @@ struct AdaptiveLimitOptions {
   double at_first = 4;
   double at_least = 1;
   double at_most = 16;
-  /// Of a limit of requests a second: the active requests.
+  /// The limit of active requests for a limit of requests a second.
   std::size_t active_at_most = 64;
-  /// The longest wait, even if the server asks for more.
+  /// The longest wait, even if the server asks for a longer one.
   std::chrono::seconds longest_wait = std::chrono::hours(1);
 };
 
-/// For a host that any account may name.
+/// Returns the options for a host that any account may name.
 inline AdaptiveLimitOptions requests_at_once() {
   return {};
 }
-/// For a server that answers many short requests.
+/// Returns the options for a server that answers many short requests.
 inline AdaptiveLimitOptions requests_per_second() {
   return {.unit = AdaptiveLimitOptions::Unit::PerSecond,
           .at_first = 50,
@@ -97,46 +98,48 @@ inline AdaptiveLimitOptions requests_per_second() {
           .longest_wait = std::chrono::minutes(5)};
 }
 
-/// The limit of requests to one server, and when the next one may start. It adapts to the answers:
+/// Adapts the limit of requests to one server, and the time of the next request, to the answers:
 ///
-/// - It grows by one with each fast answer until the first sign of overload; from then on by one
-///   (requests at once), or ten (requests a second), after as many fast answers as the limit. It
-///   grows only while it is used up.
-/// - A sign of overload halves it, once for all requests that were active. Signs are a 429, a
-/// failed
-///   connection and a failure; for a limit of requests a second a second failure in a row, and an
-///   answer after two seconds, which does not lower the limit below `at_first`.
+/// - The limit grows by one with each fast answer until the first sign of overload. From then on it
+///   grows by one (requests at once) or ten (requests a second) after as many fast answers as the
+///   limit. It grows only while it is used up.
+/// - A sign of overload halves the limit, once for all requests that were active. Signs are a 429,
+///   a failed connection, and a failure (for requests a second only the second failure in a row).
+///   For requests a second an answer after two seconds is also a sign, but does not lower the limit
+///   below `at_first`.
 /// - Waits that the server asks for are observed. A limit of requests at once backs off: without a
 ///   stated time the wait doubles from 5 s to 5 min (429) or from 2 s to 10 min (a second failure
 ///   in a row, or no connection), and after a wait one request is active at a time. A limit of
 ///   requests a second waits 10 s after a 429 that states no time.
-/// - The last tenth of a limit that the server states is spread over the rest of its window.
+/// - If the server states a limit, its last tenth is spread over the rest of its window.
 ///
-/// As many requests may be active as a limit of requests a second brings in a quarter of a second:
-/// a slower server gets fewer requests at once. No clock of its own, no I/O; one thread.
+/// A limit of requests a second allows as many active requests as it allows starts in a quarter of
+/// a second, so a slower server gets fewer requests at once. No clock of its own, no I/O; one
+/// thread.
 class AdaptiveLimit {
  public:
   explicit AdaptiveLimit(const AdaptiveLimitOptions& options);
 
-  /// Whether a request that waits may start now; if so it counts as started.
+  /// Returns whether a waiting request may start now. If so, the request counts as started.
   bool start(Timestamp now);
 
-  /// How many requests may start now.
+  /// The number of requests that may start now.
   std::size_t free(Timestamp now) const;
   void started(Timestamp now);
-  /// Once for each started request; throws std::logic_error otherwise.
+  /// Must be called once for each started request. Throws std::logic_error if no request is active.
   void finished(const RequestOutcome& outcome, Timestamp now);
 
-  /// When requests may start after a wait; nothing: they may start now, or one must finish first.
+  /// Returns the time at which requests may start after a wait. Returns nothing if they may start
+  /// now, or if an active request must finish first.
   std::optional<Timestamp> next_start(Timestamp now) const;
-  /// Since when there has been no active request and no wait; later than `now` during a wait;
-  /// nothing: a request is active.
+  /// Returns the time since which there has been no active request and no wait. The time is later
+  /// than `now` during a wait. Returns nothing if a request is active.
   std::optional<Timestamp> idle_since() const;
 
-  /// In its unit.
+  /// The limit in its unit.
   double limit() const { return limit_; }
   std::size_t active() const { return active_; }
-  /// How many may be active.
+  /// The number of requests that may be active.
   std::size_t at_once() const;
 
  private:
@@ -154,21 +157,21 @@ class AdaptiveLimit {
 
   const AdaptiveLimitOptions options_;
   double limit_;
-  /// Of a limit of requests a second.
+  /// Used only by a limit of requests a second.
   RequestBudget budget_;
   std::size_t active_ = 0;
   Timestamp last_start_;
   Timestamp last_finish_;
   Timestamp not_before_;
-  /// How often the wait has doubled; each answer subtracts one.
+  /// The number of doublings of the wait. Each answer subtracts one.
   int doublings_ = 0;
-  /// The last outcome that concerns the server was End::Failed.
+  /// Whether the last outcome that concerns the server was End::Failed.
   bool failed_last_ = false;
-  /// The epoch: never.
+  /// The time of the last halving, or the epoch if the limit was never halved.
   Timestamp shrunk_at_;
-  /// When the limit last held a request back.
+  /// The time at which the limit last held a request back.
   Timestamp used_up_at_;
-  /// Until then requests are spread, each so long after the last.
+  /// Until this time requests are spread, with `spacing_` between their starts.
   Timestamp spread_until_;
   std::chrono::microseconds spacing_{0};
 };

@@ -26,13 +26,12 @@ constexpr std::uint32_t v4(std::uint32_t a, std::uint32_t b, std::uint32_t c, st
   return a << 24U | b << 16U | c << 8U | d;
 }
 
-/// The IPv4 networks that are not public.
 constexpr std::array kRefused4 = {
     Net4{v4(0, 0, 0, 0), 8},        // this network
     Net4{v4(10, 0, 0, 0), 8},       // private
-    Net4{v4(100, 64, 0, 0), 10},    // shared: for the NAT of a provider
+    Net4{v4(100, 64, 0, 0), 10},    // shared by the customers of a provider behind its NAT
     Net4{v4(127, 0, 0, 0), 8},      // loopback
-    Net4{v4(169, 254, 0, 0), 16},   // link-local, metadata of clouds
+    Net4{v4(169, 254, 0, 0), 16},   // link-local; clouds serve metadata there
     Net4{v4(172, 16, 0, 0), 12},    // private
     Net4{v4(192, 0, 0, 0), 24},     // protocol assignments
     Net4{v4(192, 0, 2, 0), 24},     // documentation
@@ -56,7 +55,7 @@ struct Net6 {
   std::size_t bits;
 };
 
-/// Networks within 2000::/3, the only assigned part of IPv6, that are not public.
+/// The networks that are not public within 2000::/3, the only assigned part of IPv6.
 constexpr std::array kRefused6 = {
     Net6{{0x20, 0x01, 0x00}, 23},              // protocol assignments, Teredo, benchmarks, ORCHID
     Net6{{0x20, 0x01, 0x0d, 0xb8}, 32},        // documentation
@@ -80,7 +79,7 @@ bool is_in(const Bytes6& address, const Net6& net) {
   return true;
 }
 
-/// The IPv4 address that starts at this byte.
+/// Returns the IPv4 address that starts at this byte.
 std::uint32_t v4_at(const Bytes6& address, std::size_t at) {
   return v4(address[at], address[at + 1], address[at + 2], address[at + 3]);
 }

@@ -10,11 +10,11 @@
 
 namespace skua::transport {
 
-/// Returns the IP addresses of a host name, in text, the preferred first. May block. Errors:
+/// Returns the IP addresses of a host name as text, the preferred address first. May block. Errors:
 /// host_not_found, host_lookup_failed.
 using HostLookup = std::function<Result<std::vector<std::string>>(const std::string& host)>;
 
-/// The system's look-up (hosts file, DNS).
+/// Looks a name up as the system does (hosts file, DNS).
 Result<std::vector<std::string>> look_up_host(const std::string& host);
 
 /// Whether an address belongs to the public internet, by the registries of special-purpose
@@ -24,7 +24,7 @@ Result<std::vector<std::string>> look_up_host(const std::string& host);
 /// (mapped, compatible, NAT64, 6to4) or are unassigned. Pure; any thread.
 ///
 /// Names that come from the network (documents, handles, host lists) are hostile. HttpClient looks
-/// the name up, and checks with this function the address that it connects to.
+/// up the name, and checks the address that it connects to with this function.
 bool is_public(const boost::asio::ip::address& address);
 
 }  // namespace skua::transport

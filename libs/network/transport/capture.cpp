@@ -93,7 +93,8 @@ std::string CaptureReader::problem() const {
 }
 
 CaptureWriter::CaptureWriter(const std::filesystem::path& path) : path_(path) {
-  // Only a regular file's end can be read; a pipe or a device is written without this check.
+  // Only the end of a regular file can be checked. A pipe or a device is written without this
+  // check.
   if (std::filesystem::is_regular_file(path)) {
     CaptureReader existing(path);
     auto frame = existing.next();
@@ -119,7 +120,7 @@ CaptureWriter::~CaptureWriter() {
   try {
     flush();
   } catch (const std::runtime_error&) {
-    // A destructor cannot report it; callers that need the error call flush().
+    // A destructor cannot report the failure. A caller that needs the error calls `flush`.
   }
   if (file_ >= 0) ::close(file_);
 }
@@ -141,8 +142,8 @@ void CaptureWriter::append(ByteView frame) {
 }
 
 void CaptureWriter::flush() {
-  // Moved out first: after a partial write, writing the rest again would only damage the file
-  // further.
+  // Empties the buffer before the write. After a partial write, another attempt would damage the
+  // file further.
   const Bytes bytes = std::move(buffer_);
   buffer_ = {};
   buffer_.reserve(kBufferBytes);

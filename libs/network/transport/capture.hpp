@@ -12,8 +12,9 @@
 
 namespace skua::transport {
 
-/// Reads a capture: `[u32 little-endian length][frame]` repeated. Sequential, buffered, any file
-/// size. One thread. A file that cannot be opened or read throws std::runtime_error with its name.
+/// Reads a capture, which repeats `[u32 little-endian length][frame]`. Sequential and buffered, for
+/// files of any size. One thread. Throws std::runtime_error with the file's name if the file cannot
+/// be opened or read.
 class CaptureReader {
  public:
   explicit CaptureReader(const std::filesystem::path& path);
@@ -21,24 +22,25 @@ class CaptureReader {
   CaptureReader(const CaptureReader&) = delete;
   CaptureReader& operator=(const CaptureReader&) = delete;
 
-  /// The next frame, valid until the next call; nothing at the end. A truncated last frame counts
-  /// as the end (see `torn_bytes`). Error: capture_frame_too_large, repeated on every later call,
-  /// because after an impossible length the next frame cannot be found.
+  /// Returns the next frame, which is valid until the next call, or nothing at the end. A truncated
+  /// last frame counts as the end (see `torn_bytes`). The error capture_frame_too_large is repeated
+  /// on every later call, because after an impossible length the next frame cannot be found.
   Result<std::optional<ByteView>> next();
 
-  /// The position of the next frame's length in the file, in bytes; after an error or a truncated
+  /// The position of the next frame's length in the file, in bytes. After an error or a truncated
   /// end, the position of the bad part.
   std::uint64_t offset() const { return offset_; }
 
-  /// The size of a truncated frame at the end, known once `next` has returned nothing. A recorder
-  /// that was killed leaves one.
+  /// The size of a truncated frame at the end, which is known after `next` has returned nothing. A
+  /// recorder that was killed leaves a truncated frame.
   std::uint64_t torn_bytes() const { return torn_bytes_; }
 
-  /// An error message with name and offset for users; empty while there is no error.
+  /// Returns an error message with name and offset for users, or an empty text if there is no
+  /// error.
   std::string problem() const;
 
  private:
-  /// Tries to read until the buffer has `wanted` bytes; true: it has.
+  /// Reads until the buffer has `wanted` bytes. Returns false if the file has fewer.
   bool fill(std::size_t wanted);
 
   std::filesystem::path path_;
@@ -51,25 +53,25 @@ class CaptureReader {
   std::uint64_t oversized_ = 0;
 };
 
-/// Appends frames to a capture. A file that does not exist is created with the first frame that is
-/// written: without frames there is no file. One thread. Every failure (the file cannot be written,
-/// the disk is full) throws std::runtime_error with the file's name.
+/// Appends frames to a capture. The file is created when the first frame is written, so without
+/// frames there is no file. One thread. Every failure (the file cannot be written, the disk is
+/// full) throws std::runtime_error with the file's name.
 class CaptureWriter {
  public:
   /// Refuses a file that is not a capture or ends in a truncated frame, because appended frames
-  /// could not be read. Never truncates a file; the message explains how to do it. Also refuses a
-  /// file that cannot be created.
+  /// could not be read. Never truncates a file; the message tells the user how to do this. Also
+  /// refuses a file that cannot be created.
   explicit CaptureWriter(const std::filesystem::path& path);
-  /// Flushes and ignores failures: call `flush` before.
+  /// Flushes and ignores failures. Call `flush` before to get them.
   ~CaptureWriter();
   CaptureWriter(const CaptureWriter&) = delete;
   CaptureWriter& operator=(const CaptureWriter&) = delete;
 
-  /// Appends one frame of at most kMaxFrameBytes; throws std::invalid_argument for a longer one.
-  /// Buffered.
+  /// Appends one frame of at most kMaxFrameBytes to a buffer. Throws std::invalid_argument for a
+  /// longer frame.
   void append(ByteView frame);
 
-  /// Hands everything to the operating system.
+  /// Passes all buffered bytes to the operating system.
   void flush();
 
  private:

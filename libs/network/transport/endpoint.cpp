@@ -24,7 +24,8 @@ bool is_alphanumeric(char c) {
   return is_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
 }
 
-/// Labels of 63 letters, digits, `-` and `_` at most between dots; a last dot is allowed.
+/// Whether a host consists of labels between dots, each of at most 63 letters, digits, `-` and `_`.
+/// A last dot is allowed.
 bool has_labels(std::string_view host) {
   if (!host.empty() && host.back() == '.') host.remove_suffix(1);
   if (host.empty() || host.size() > kMaxHostLength) return false;
@@ -38,14 +39,14 @@ bool has_labels(std::string_view host) {
   return length > 0;
 }
 
-/// `family`: AF_INET or AF_INET6.
+/// `family` is AF_INET or AF_INET6.
 bool is_ip_address(int family, const std::string& text) {
   in6_addr bytes{};
   return ::inet_pton(family, text.c_str(), &bytes) == 1;
 }
 
-/// A name, or an IPv4 address. No top-level domain is a number, so that a host whose last label is
-/// one must be an address.
+/// Whether a host is a name or an IPv4 address. No top-level domain is a number, so a host whose
+/// last label is a number must be an address.
 bool is_host_name(std::string_view host) {
   if (!has_labels(host)) return false;
   const auto last = host.substr(host.rfind('.') + 1);
@@ -53,7 +54,7 @@ bool is_host_name(std::string_view host) {
   return !is_number || is_ip_address(AF_INET, std::string(host));
 }
 
-/// Whether the host can be meant without a scheme.
+/// Whether the host is accepted without a scheme.
 bool is_plain_host(const std::string& host) {
   return host == "localhost" || host.find_first_of(".:") != std::string::npos;
 }

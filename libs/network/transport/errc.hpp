@@ -6,19 +6,20 @@ namespace skua::transport {
 
 /// Errors of addresses, capture files, HTTP requests and compressed messages.
 enum class errc {
-  /// Empty, or only blanks.
+  /// The address is empty or has only blanks.
   url_empty = 1,
   /// The part before `://` is not ws, wss, http or https.
   url_scheme,
-  /// No host, characters that are invalid in a host name, or a malformed IP address.
+  /// The host is missing, has characters that are invalid in a host name, or is a malformed IP
+  /// address.
   url_host,
   /// The text after the colon is not a number from 1 to 65535.
   url_port,
-  /// `user:password@`.
+  /// The address contains `user:password@`.
   url_credentials,
-  /// A blank or control character in the path, or a `#fragment`.
+  /// The path has a blank or control character, or the address has a `#fragment`.
   url_path,
-  /// `cursor=` in the query: the cursor is a separate setting.
+  /// The query has `cursor=`, but the cursor is a separate setting.
   url_cursor,
   /// A frame's length in a capture is over the limit.
   capture_frame_too_large,
@@ -31,15 +32,16 @@ enum class errc {
   /// The name has only private addresses (address_guard.hpp), and the client may not connect to
   /// them.
   address_not_public,
-  /// No TCP connection for another reason than the next one, such as no route.
+  /// There is no TCP connection for a reason that no other error describes, such as a missing
+  /// route.
   connect_failed,
   /// Nothing listens at the port.
   connect_refused,
-  /// The name, the connection or TLS took too long.
+  /// The look-up of the name, the connection or TLS took too long.
   connect_timed_out,
   /// TLS failed, or the certificate is not valid for the name.
   tls_failed,
-  /// No trusted authority signed the certificate, or it has expired.
+  /// No trusted authority signed the certificate, or the certificate has expired.
   tls_untrusted,
   /// The whole request took too long.
   http_timed_out,
@@ -47,15 +49,15 @@ enum class errc {
   http_too_slow,
   /// The connection, or a compressed body, ended before the answer was complete.
   http_dropped,
-  /// The answer is not HTTP, or its body cannot be decoded.
+  /// The answer is not HTTP, or the body of the answer cannot be decoded.
   http_malformed,
   /// The answer's body (or head) is over the limit.
   http_too_large,
-  /// More redirects than allowed.
+  /// There were more redirects than allowed.
   http_too_many_redirects,
   /// The target of a redirect is not an http or https URL.
   http_bad_redirect,
-  /// A redirect from https to http.
+  /// A redirect leads from https to http.
   http_downgrade,
   /// Too many requests are waiting already.
   http_busy,
@@ -63,7 +65,8 @@ enum class errc {
   http_bad_header,
   /// The client was stopped.
   http_stopped,
-  /// A large body cannot be written to its temporary file: disk full, no permission.
+  /// A large body cannot be written to its temporary file, because of a full disk or a missing
+  /// permission.
   spool_failed,
   /// A message is not a zstd frame, or is corrupt or truncated.
   zstd_malformed,
@@ -75,7 +78,7 @@ enum class errc {
   http_inflated,
   /// The caller has no room for more of the body (HttpRequest::may_hold).
   http_no_room,
-  /// Without a scheme, a host name that has no dot.
+  /// A host name without a scheme has no dot.
   url_word,
   /// A message of a stream is over the limit of its size.
   message_too_large,

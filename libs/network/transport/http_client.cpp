@@ -36,7 +36,7 @@ HttpClientOptions completed(HttpClientOptions options) {
   return options;
 }
 
-/// The limit for numbers of seconds from a host. Larger numbers are meaningless and would not fit
+/// The limit for numbers of seconds from a host. Larger numbers have no meaning and would not fit
 /// into a Timestamp.
 constexpr std::int64_t kLargestNumber = 100'000'000'000;
 
@@ -47,7 +47,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return std::clamp(number, -kLargestNumber, kLargestNumber);
 }
 
-/// The instant of an HTTP date (RFC 9110, section 5.6.7, the only form that is still sent).
+/// Parses an HTTP date in the only form that is still sent (RFC 9110, section 5.6.7).
 std::optional<std::chrono::sys_seconds> http_date(const std::string& text) {
   std::tm fields{};
   const char* end = ::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &fields);
@@ -59,11 +59,11 @@ seconds until(std::chrono::sys_seconds instant, Timestamp now) {
   return std::max(seconds(0), std::chrono::ceil<seconds>(instant - now));
 }
 
-/// RateLimit-Reset: an instant or seconds.
+/// Returns the time until the reset. RateLimit-Reset is an instant or a number of seconds.
 std::optional<seconds> until_reset(const HttpAnswer& answer, Timestamp now) {
   const auto reset = number_of(answer.rate_limit_reset);
   if (!reset || *reset < 0) return std::nullopt;
-  // In seconds it is a small number, as an instant it is more than a billion.
+  // A number of seconds is small; an instant is more than a billion.
   constexpr std::int64_t kSomeYears = 100'000'000;
   if (*reset < kSomeYears) return seconds(*reset);
   return until(std::chrono::sys_seconds(seconds(*reset)), now);
@@ -163,8 +163,8 @@ class HttpClient::Impl {
   void start(Waiting&& request) {
     const auto place = running_.insert(
         running_.end(), std::make_shared<impl::HttpFetch>(context_, std::move(request.request)));
-    // An exception here is a bug of ours (a callback that throws) or lack of memory: it ends the
-    // process.
+    // An exception here is a bug of ours (a callback that throws) or a lack of memory, so the
+    // exception ends the process.
     asio::co_spawn(
         io_, [fetch = *place] { return fetch->run(); },
         [this, place, done = std::move(request.done)](const std::exception_ptr& error,
@@ -181,7 +181,7 @@ class HttpClient::Impl {
 
   const HttpClientOptions options_;
   asio::ssl::context tls_;
-  asio::io_context io_{1};  // one thread runs it
+  asio::io_context io_{1};  // uses one thread
   std::shared_ptr<impl::Inbox> inbox_;
   impl::ConnectionPool pool_;  // used on the client's thread
   const impl::HttpContext context_;
@@ -205,7 +205,8 @@ void HttpClient::send(HttpRequest request, Callback done) {
 }
 
 Result<HttpAnswer> HttpClient::send(HttpRequest request) {
-  // Shared: the other thread may still use it after this one has the answer.
+  // The promise is shared, because the client's thread may still use it after this thread has the
+  // answer.
   const auto promise = std::make_shared<std::promise<Result<HttpAnswer>>>();
   auto answer = promise->get_future();
   impl_->send(std::move(request),

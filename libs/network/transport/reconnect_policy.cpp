@@ -20,7 +20,7 @@ ReconnectPolicy::Duration ReconnectPolicy::failed() {
   if (last_message_ - connected_at_ >= options_.healthy_after && last_message_ != connected_at_) {
     ceiling_ = std::min(options_.first, options_.longest);
   }
-  // Each connection counts once; failed attempts after it have no connection.
+  // Each connection counts once, so attempts that fail after it must not count it again.
   last_message_ = connected_at_;
   const auto delay = random_() * static_cast<double>(ceiling_.count());
   ceiling_ = std::min(ceiling_ * 2, options_.longest);

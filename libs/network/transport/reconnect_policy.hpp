@@ -5,22 +5,22 @@
 
 namespace skua::transport {
 
-/// Calculates the wait before the next attempt to connect: exponential backoff with full jitter, so
-/// that the consumers of a relay that restarts do not all reconnect at once. No I/O, no clock of
-/// its own; one thread.
+/// Calculates the wait before the next attempt to connect. The wait is an exponential backoff with
+/// full jitter, so that the consumers of a relay that restarts do not all reconnect at once. No
+/// I/O, no clock of its own; one thread.
 class ReconnectPolicy {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::milliseconds;
 
   struct Options {
-    /// The longest delay after the first failure; it doubles with each further one.
+    /// The longest delay after the first failure. Each further failure doubles the delay.
     Duration first = std::chrono::seconds(1);
     /// The upper limit of the delay.
     Duration longest = std::chrono::seconds(60);
     /// A connection that received messages for at least this long resets the backoff. An open
-    /// connection is not enough: a relay that accepts and then sends nothing still counts as
-    /// failing.
+    /// connection is not enough: a relay that accepts a connection and then sends nothing still
+    /// counts as failing.
     Duration healthy_after = std::chrono::seconds(30);
   };
 

@@ -8,11 +8,11 @@
 
 namespace skua::transport {
 
-/// An unnamed file, mapped for reading: a body that was too large for memory. Its readers share it;
-/// the disk space is freed when the last one releases it. Any thread.
+/// An unnamed file, mapped for reading, with a body that was too large for memory. Its readers
+/// share the object. The disk space is freed when the last reader releases it. Any thread.
 class SpooledBody {
  public:
-  /// Maps the first `size` (not 0) bytes of an open file; the caller may close the file afterwards.
+  /// Maps the first `size` (not 0) bytes of an open file. The caller may close the file afterwards.
   /// Error: errc::spool_failed.
   static Result<std::shared_ptr<const SpooledBody>> map(int file, std::size_t size);
 
@@ -20,12 +20,12 @@ class SpooledBody {
   SpooledBody(const SpooledBody&) = delete;
   SpooledBody& operator=(const SpooledBody&) = delete;
 
-  /// Valid as long as this object.
+  /// The view is valid as long as this object.
   ByteView view() const { return bytes_; }
 
-  /// Releases the memory of the mapped bytes in this process; later reads load them again from the
-  /// file or the page cache. A sequential reader calls it regularly, so that the whole file is
-  /// never in memory at once.
+  /// Releases the memory of the mapped bytes in this process. Later reads load the bytes again from
+  /// the file or the page cache. A sequential reader calls this function regularly, so that the
+  /// whole file is never in memory at once.
   void let_go() const;
 
  private:

@@ -58,8 +58,8 @@ class StreamClient::Impl {
   }
 
   void start() {
-    // An exception here is a bug of ours (a sink that throws) or lack of memory: it ends the
-    // process.
+    // An exception here is a bug of ours (a sink that throws) or a lack of memory, so the exception
+    // ends the process.
     asio::co_spawn(
         io_, [this] { return run(); },
         [](const std::exception_ptr& error) {
@@ -111,7 +111,8 @@ class StreamClient::Impl {
       session_.reset();
       if (stopping_) break;
       statistics_.failures.fetch_add(1, std::memory_order_relaxed);
-      // In addition, so that the clients of a server that asked them all do not return at once.
+      // Adds the backoff to the wait of the server, so that clients that the server asked to wait
+      // do not all return at once.
       ending.next_attempt_in += policy_.failed();
       sink_.on_disconnected(ending);
       ErrorCode ignored;
@@ -123,8 +124,8 @@ class StreamClient::Impl {
 
   const StreamClientOptions options_;
   FrameSink& sink_;
-  std::optional<asio::ssl::context> tls_;  // reading the system's certificates takes a while
-  asio::io_context io_{1};                 // one thread runs it
+  std::optional<asio::ssl::context> tls_;  // loading the system's certificates takes a while
+  asio::io_context io_{1};                 // uses one thread
   std::shared_ptr<impl::Inbox> inbox_;
   impl::Outgoing outgoing_;
   impl::Timer backoff_;

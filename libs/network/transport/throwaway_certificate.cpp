@@ -50,7 +50,8 @@ void add_extension(X509* certificate, X509* issuer, int nid, const std::string& 
           "add a certificate extension");
 }
 
-/// A certificate without extensions and signature; if `issuer` is null, it is its own issuer.
+/// Begins a certificate without extensions and signature. If `issuer` is null, the certificate is
+/// its own issuer.
 Certificate begin_certificate(const char* common_name, EVP_PKEY* key, X509* issuer) {
   Certificate certificate(X509_new());
   require(certificate != nullptr, "make a certificate");
@@ -59,7 +60,7 @@ Certificate begin_certificate(const char* common_name, EVP_PKEY* key, X509* issu
           "give random numbers");
   X509_set_version(certificate.get(), X509_VERSION_3);
   ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate.get()), serial >> 1);
-  // An hour in the past, for clocks that differ.
+  // Begins an hour in the past, for clocks that differ.
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -kHour);
   X509_gmtime_adj(X509_getm_notAfter(certificate.get()), kWeek);
   X509_NAME* name = X509_get_subject_name(certificate.get());

@@ -5,9 +5,9 @@
 
 namespace skua::transport {
 
-/// A certificate authority for one run and a server certificate that it signed, all PEM. Both are
-/// EC P-256 and valid for a week. For loopback servers in tests and in the simulator; the
-/// authority's private key is discarded.
+/// A certificate authority for one run and a server certificate that it signed, both in PEM. Both
+/// have EC P-256 keys and are valid for a week. For loopback servers in tests and in the simulator.
+/// The authority's private key is discarded.
 struct ThrowawayCertificate {
   std::string ca_pem;
   std::string certificate_pem;

@@ -10,9 +10,10 @@
 namespace skua::transport {
 namespace {
 
-/// The initial buffer if a frame does not state its decompressed size.
+/// The size of the initial buffer if a frame does not state its decompressed size.
 constexpr std::size_t kFirstGuess = 16 * 1024;
-/// 8 MiB (RFC 9659): a frame may request this much memory before any byte arrives.
+/// The limit is 8 MiB (RFC 9659), because a frame may request this much memory before any byte
+/// arrives.
 constexpr int kMaxWindowLog = 23;
 
 }  // namespace
@@ -64,8 +65,8 @@ ErrorCode ZstdMessages::decompress(ByteView message, Bytes& out) {
   const bool knows_length = length != ZSTD_CONTENTSIZE_UNKNOWN;
   if (knows_length && length > max_bytes_) return errc::zstd_too_large;
 
-  // A frame that names no dictionary was compressed without one. With our dictionary, decompression
-  // would start with wrong offsets.
+  // A frame that names no dictionary was compressed without a dictionary. With our dictionary the
+  // decompression would start with wrong offsets.
   const auto wanted = ZSTD_getDictID_fromFrame(message.data(), message.size());
   const auto* ours = context_->dictionary;
   if (wanted != 0 && (ours == nullptr || ours->id != wanted)) return errc::zstd_other_dictionary;
@@ -82,7 +83,7 @@ ErrorCode ZstdMessages::decompress(ByteView message, Bytes& out) {
     const std::size_t left = ZSTD_decompressStream(zstd, &to, &in);
     if (ZSTD_isError(left)) return errc::zstd_malformed;
     if (left == 0) break;
-    if (to.pos < to.size) return errc::zstd_malformed;  // it is truncated
+    if (to.pos < to.size) return errc::zstd_malformed;  // the frame is truncated
     if (out.size() >= max_bytes_) return errc::zstd_too_large;
     out.resize(std::min(out.size() * 2, max_bytes_));
     to.dst = out.data();

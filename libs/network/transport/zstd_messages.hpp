@@ -10,8 +10,8 @@
 
 namespace skua::transport {
 
-/// A dictionary for the decompression of messages (RFC 8878, section 5). Immutable: threads share
-/// it.
+/// A dictionary for the decompression of messages (RFC 8878, section 5). Immutable: any number of
+/// threads may share it.
 class ZstdDictionary {
  public:
   /// Copies `bytes`, a dictionary file. Throws std::runtime_error if they are not a dictionary.
@@ -20,7 +20,7 @@ class ZstdDictionary {
   ZstdDictionary(const ZstdDictionary&) = delete;
   ZstdDictionary& operator=(const ZstdDictionary&) = delete;
 
-  /// Never 0.
+  /// The id is never 0.
   std::uint32_t id() const;
 
  private:
@@ -31,18 +31,18 @@ class ZstdDictionary {
 
 /// Decompresses websocket messages, each of which is compressed separately (Jetstream's
 /// `compress=true`). An event of 500 bytes takes about a microsecond, a hostile message of 5 MiB
-/// some milliseconds. One thread at a time.
+/// takes some milliseconds. One thread at a time.
 class ZstdMessages {
  public:
-  /// `dictionary` may be null: messages that need one are then errors. Otherwise it must outlive
+  /// If `dictionary` is null, messages that need a dictionary are errors. Otherwise it must outlive
   /// this object.
   explicit ZstdMessages(const ZstdDictionary* dictionary, std::size_t max_bytes = kMaxFrameBytes);
   ~ZstdMessages();
   ZstdMessages(const ZstdMessages&) = delete;
   ZstdMessages& operator=(const ZstdMessages&) = delete;
 
-  /// `out` becomes the decompressed message; after an error it is undefined. Its memory is reused.
-  /// Errors: zstd_malformed, zstd_other_dictionary, zstd_too_large (beyond `max_bytes`).
+  /// Writes the decompressed message to `out`, whose memory is reused. After an error `out` is
+  /// undefined. Errors: zstd_malformed, zstd_other_dictionary, zstd_too_large (beyond `max_bytes`).
   ErrorCode decompress(ByteView message, Bytes& out);
 
  private:

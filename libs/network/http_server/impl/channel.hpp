@@ -29,29 +29,29 @@ namespace skua::http_server {
 namespace asio = boost::asio;
 using Tcp = boost::asio::ip::tcp;
 
-/// A completion token that writes errors to `error` instead of throwing them. Give it a name before
-/// the `co_await`: GCC 12.2 destroys temporaries in such an expression twice.
+/// A completion token that writes errors to `error` instead of throwing them. Give the token a name
+/// before the `co_await`: GCC 12.2 destroys temporaries in such an expression twice.
 inline auto error_to(boost::system::error_code& error) {
   return asio::redirect_error(asio::use_awaitable, error);
 }
 
 using Upgrade = boost::beast::http::request<boost::beast::http::empty_body>;
 
-/// How the messages of a stream are sent: as server-sent events or by a websocket. One read and one
-/// write at a time may be under way.
+/// Sends the messages of a stream, as server-sent events or by a websocket. At most one read and
+/// one write may be active at a time.
 class Channel {
  public:
   virtual ~Channel() = default;
 
-  // False: the connection has ended.
+  // `open` and `write` return false if the connection has ended.
 
   /// Answers the request.
   virtual asio::awaitable<bool> open() = 0;
   virtual asio::awaitable<bool> write(const std::vector<Message>& messages) = 0;
-  /// Sends the reason, and ends the stream.
+  /// Sends the reason and ends the stream.
   virtual asio::awaitable<void> close(const StreamEnd& end) = 0;
 
-  /// Returns when the client is gone. Calls `heard` with each text message.
+  /// Calls `heard` with each text message, and returns when the client is gone.
   virtual asio::awaitable<void> read(const std::function<void(std::string_view)>& heard) = 0;
 
   /// Ends the connection at once.
@@ -61,8 +61,8 @@ class Channel {
 std::unique_ptr<Channel> make_event_stream(Tcp::socket socket);
 std::unique_ptr<Channel> make_websocket(Tcp::socket socket, Upgrade upgrade, const Limits& limits);
 
-/// Runs functions on the server's thread. It may outlive the server: then `post` does nothing. Any
-/// thread.
+/// Runs functions on the server's thread. A Posting may outlive the server; then `post` does
+/// nothing. Any thread.
 class Posting {
  public:
   explicit Posting(boost::asio::io_context& io) : io_(&io) {}
@@ -71,7 +71,7 @@ class Posting {
     const std::scoped_lock lock(mutex_);
     if (io_ != nullptr) boost::asio::post(*io_, std::move(function));
   }
-  /// Call it before the io_context is destroyed.
+  /// Must be called before the io_context is destroyed.
   void close() {
     const std::scoped_lock lock(mutex_);
     io_ = nullptr;
@@ -82,8 +82,8 @@ class Posting {
   boost::asio::io_context* io_;
 };
 
-/// Calls a function unless it is disarmed in time. The function keeps the owner of the watchdog
-/// alive. One thread.
+/// Calls a function unless the watchdog is disarmed in time. The function keeps the owner of the
+/// watchdog alive. One thread.
 class Watchdog {
  public:
   explicit Watchdog(const boost::asio::any_io_executor& executor) : timer_(executor) {}

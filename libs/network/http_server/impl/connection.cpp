@@ -17,9 +17,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// The most bytes of one write. `Limits::write_time` limits each write.
+/// The largest number of bytes of one write. `Limits::write_time` limits the time of each write.
 constexpr std::size_t kBatchBytes = 64 * 1024;
-/// How long the rest of a request is read after the answer to it, so that the client gets the
+/// The time for which the rest of a request is read after the answer, so that the client gets the
 /// answer and not a reset.
 constexpr std::chrono::milliseconds kLinger{1'000};
 /// The time between two attempts to cancel a read that takes too long.
@@ -104,7 +104,7 @@ void Connection::end_reading() {
   is_late_ = true;
   boost::system::error_code ignored;
   socket_.cancel(ignored);
-  // The cancel does not end a read that begins after it.
+  // A cancel does not end a read that begins after the cancel, so the watchdog repeats it.
   watchdog_.arm(kCancelAgain, [self = shared_from_this()] { self->end_reading(); });
 }
 

@@ -21,11 +21,11 @@ struct ConnectionHost {
   std::shared_ptr<Posting> posting;
 };
 
-/// One client, from its connection to its end: one request, and the answer or stream. Lives on the
-/// server's thread and keeps itself alive until it ends.
+/// One client, from its connection to its end, with one request and its answer or stream. A
+/// connection lives on the server's thread and keeps itself alive until it ends.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// `host` outlives it. `on_end`: called by the destructor.
+  /// `host` must outlive the connection. The destructor calls `on_end`.
   Connection(const ConnectionHost& host, Tcp::socket socket, std::string address,
              std::function<void()> on_end);
   ~Connection() { on_end_(); }
@@ -35,9 +35,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   /// Answers without reading the request.
   void refuse(Response response);
-  /// Ends a stream with the reason `ServerStopped`, everything else at once.
+  /// Ends a stream with the reason `ServerStopped`, and ends any other connection at once.
   void stop();
-  /// Ends it at once.
+  /// Ends the connection at once.
   void drop();
 
  private:
@@ -54,7 +54,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void run(std::function<asio::awaitable<void>()> task);
   asio::awaitable<void> wait_until(std::chrono::steady_clock::time_point time);
-  /// Ends a wait. From any thread: `wake_function`.
+  /// Ends a wait. Other threads call the function that `wake_function` returns.
   void wake();
   std::function<void()> wake_function();
 
@@ -67,9 +67,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Watchdog watchdog_;
   boost::beast::flat_buffer buffer_;
   std::unique_ptr<Channel> channel_;
-  /// Why the stream must end.
+  /// The reason why the stream must end.
   std::optional<StreamEnd> end_;
-  /// The request took too long.
+  /// Whether the request took too long.
   bool is_late_ = false;
   bool woken_ = false;
   bool gone_ = false;

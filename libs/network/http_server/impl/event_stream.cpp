@@ -15,7 +15,7 @@ constexpr std::string_view kHead =
     "HTTP/1.1 200 OK\r\n"
     "Content-Type: text/event-stream\r\n"
     "Cache-Control: no-store\r\n"
-    // nginx must not collect the events.
+    // Without this header nginx would buffer the events.
     "X-Accel-Buffering: no\r\n"
     "Connection: close\r\n\r\n";
 
@@ -25,7 +25,7 @@ void append_event(std::string& out, const Message& message) {
   out.append("data: ").append(message.data).append("\n\n");
 }
 
-/// Server-sent events (HTML standard, section 9.2).
+/// Sends server-sent events (HTML standard, section 9.2).
 class EventStream final : public Channel {
  public:
   explicit EventStream(Tcp::socket socket) : socket_(std::move(socket)) {}
@@ -52,7 +52,7 @@ class EventStream final : public Channel {
     boost::system::error_code error;
     auto token = error_to(error);
     const auto buffer = asio::buffer(bytes);
-    // The client has nothing to send: its end, or bytes, end the stream.
+    // The client must not send anything, so its end and any bytes end the stream.
     co_await socket_.async_read_some(buffer, token);
   }
 

@@ -27,7 +27,7 @@ namespace http = boost::beast::http;
 using Parser = http::request_parser<http::string_body>;
 using Header = http::request_header<>;
 
-/// The shown characters of a Host header.
+/// The number of characters of a Host header that an error message shows.
 constexpr std::size_t kShownHost = 100;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -35,7 +35,7 @@ std::string text_of(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// Nothing: no route has this method.
+/// Returns nothing if no route has this method.
 std::optional<Method> method_of(http::verb verb) {
   if (verb == http::verb::get) return Method::Get;
   if (verb == http::verb::post) return Method::Post;
@@ -50,7 +50,7 @@ Response body_too_large(const Limits& limits) {
 
 Response answer_to(const boost::system::error_code& error, const Limits& limits) {
   if (error == http::error::body_limit) return body_too_large(limits);
-  // Also a chunk of a body has a header.
+  // A chunk of a body also has a header.
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return error_response(431, "HeaderTooLarge", "the header of the request is too large");
   }
@@ -64,12 +64,12 @@ Request request_of(const Header& header) {
   request.last_event_id = text_of(header["Last-Event-ID"]);
   request.host = text_of(header[http::field::host]);
   request.origin = text_of(header[http::field::origin]);
-  // Only a GET request asks for a websocket.
+  // Only a GET request can ask for a websocket.
   request.is_websocket = beast::websocket::is_upgrade(header);
   return request;
 }
 
-/// The answer to a request whose body a handler does not get.
+/// Returns the answer to a request whose body no handler gets.
 std::optional<Response> body_refusal(const Parser& parser, Method method, const Limits& limits) {
   if (method == Method::Get) {
     if (parser.is_done()) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<Response> origin_refusal(const Request& request) {
   return error_response(403, "CrossOrigin", "a web page of another origin may not read this");
 }
 
-/// Null: there is no route.
+/// Returns null if there is no route.
 const Server::Route* find_route(const Server::Routes& routes, std::string_view path) {
   if (const auto found = routes.find(path); found != routes.end()) return &found->second;
   for (auto slash = path.rfind('/'); slash != path.npos; slash = path.rfind('/')) {
@@ -118,7 +118,7 @@ const Server::Route* find_route(const Server::Routes& routes, std::string_view p
   return nullptr;
 }
 
-/// Sets the request without its body, and its handler or a refusal.
+/// Sets the request without its body, and either its handler or a refusal.
 void find_handler(const Parser& parser, const Server::Options& options,
                   const Server::Routes& routes, Reading& reading) {
   const Header& header = parser.get();
@@ -133,7 +133,8 @@ void find_handler(const Parser& parser, const Server::Options& options,
   if (reading.refusal) return;
   const Server::Route* found = find_route(routes, reading.request.target.path);
   if (found != nullptr && found->guard) {
-    // A web page of another origin must not make the guard count its requests.
+    // Checks the origin before the guard, so that a web page of another origin cannot make the
+    // guard count its requests.
     reading.refusal = origin_refusal(reading.request);
     if (!reading.refusal) reading.refusal = found->guard(reading.request);
     if (reading.refusal) return;
@@ -185,7 +186,8 @@ asio::awaitable<Reading> read_request(Tcp::socket& socket, beast::flat_buffer& b
   const auto& limits = options.limits;
   Parser parser;
   parser.header_limit(static_cast<std::uint32_t>(limits.header_bytes));
-  // The answer to a body depends on the route. `find_handler` checks the declared length.
+  // Sets no limit, because the answer to a body depends on the route. `find_handler` checks the
+  // declared length.
   parser.body_limit(boost::none);
   Reading reading;
   boost::system::error_code error;
@@ -220,7 +222,7 @@ std::string response_text(const Response& response) {
   std::string headers;
   if (!response.allow.empty()) headers += fmt::format("Allow: {}\r\n", response.allow);
   if (response.content_type.starts_with("text/html")) {
-    // A page loads nothing from other hosts, whatever texts of the network it shows.
+    // A page may load nothing from other hosts, even if it shows text from the network.
     headers +=
         "Content-Security-Policy: default-src 'self'; frame-ancestors "
         "'none'; base-uri 'none'\r\n";

@@ -13,25 +13,26 @@ namespace skua::http_server {
 
 /// The result of reading a request.
 struct Reading {
-  /// The client ended the connection first, or the read was cancelled. Nothing else counts.
+  /// Whether the client ended the connection first, or the read was cancelled. The other members
+  /// then have no meaning.
   bool is_incomplete = false;
-  /// Set: no handler gets the request, and this is the answer.
+  /// The answer if no handler gets the request.
   std::optional<Response> refusal;
-  /// Of the route. Not null if there is no refusal.
+  /// The handler of the route. Not null if there is no refusal.
   const Server::Handler* handler = nullptr;
   Request request;
   /// The header, for the handshake of a websocket.
   Upgrade upgrade;
 };
 
-/// Reads the request of a client and finds its route. It does not read a body that it refuses. The
-/// caller limits the time. `address` is the client's. The parameters outlive the call, and the
-/// routes outlive the result. `buffer` limits the headers of the chunks of a body.
+/// Reads the request of a client and finds its route. Does not read a body that is refused. The
+/// caller limits the time. `address` is the client's address. The arguments must outlive the call,
+/// and the routes must outlive the result. `buffer` limits the headers of the chunks of a body.
 asio::awaitable<Reading> read_request(Tcp::socket& socket, boost::beast::flat_buffer& buffer,
                                       const std::string& address, const Server::Options& options,
                                       const Server::Routes& routes);
 
-/// A response as it is sent: HTTP/1.1. The connection ends after it.
+/// Returns the text of a response for HTTP/1.1. The response closes the connection.
 std::string response_text(const Response& response);
 
 }  // namespace skua::http_server

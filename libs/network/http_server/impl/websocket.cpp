@@ -15,9 +15,10 @@ namespace {
 
 namespace websocket = boost::beast::websocket;
 
-/// Between messages of a client: parsing them must not occupy the server's thread.
+/// The pause between the messages of a client, so that parsing them does not occupy the server's
+/// thread.
 constexpr std::chrono::milliseconds kReadPause{100};
-/// The reason of a close frame (RFC 6455, section 5.5).
+/// The largest length of the reason in a close frame (RFC 6455, section 5.5).
 constexpr std::size_t kReasonBytes = 123;
 
 class Websocket final : public Channel {
@@ -53,7 +54,7 @@ class Websocket final : public Channel {
   }
 
   asio::awaitable<void> close(const StreamEnd& end) override {
-    // ASCII: a reason that is cut must stay UTF-8.
+    // The reason becomes ASCII, because a reason that is cut must still be UTF-8.
     const auto words = printable(end.error + ": " + end.message, kReasonBytes);
     websocket::close_reason reason(static_cast<websocket::close_code>(end.websocket_code),
                                    words.substr(0, kReasonBytes));
@@ -86,7 +87,7 @@ class Websocket final : public Channel {
   }
 
  private:
-  websocket::stream<Tcp::socket, false> stream_;  // false: no permessage-deflate
+  websocket::stream<Tcp::socket, false> stream_;  // false disables permessage-deflate
   const Upgrade upgrade_;
   asio::steady_timer pause_;
 };

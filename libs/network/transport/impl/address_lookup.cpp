@@ -22,7 +22,7 @@ struct Pending {
   bool done = false;
 };
 
-/// An exception counts as a failing name server.
+/// Looks up a host. An exception counts as a failing name server.
 Texts looked_up(const HostLookup& look_up, const std::string& host) {
   try {
     return look_up(host);
@@ -31,13 +31,13 @@ Texts looked_up(const HostLookup& look_up, const std::string& host) {
   }
 }
 
-/// Looks up on a thread of its own, and then ends the wait on `answered`, if it still exists.
+/// Looks up a host on a new thread, and then ends the wait on `answered` if the timer still exists.
 std::shared_ptr<Pending> start(const HostLookup& look_up, const std::string& host,
                                const std::shared_ptr<Inbox>& inbox,
                                const std::weak_ptr<Timer>& answered) {
   auto pending = std::make_shared<Pending>();
-  // getaddrinfo cannot be interrupted and may block for half a minute if DNS is unreachable. Its
-  // thread is then detached, so that stopping does not wait for it.
+  // getaddrinfo cannot be interrupted and may block for half a minute if DNS is unreachable. So its
+  // thread is detached, and stopping does not wait for the thread.
   try {
     std::thread([pending, look_up, host, inbox, answered] {
       pending->found = looked_up(look_up, host);

@@ -12,9 +12,10 @@ namespace skua::transport::impl {
 
 namespace {
 
-/// CARs compress to a half or a third, JSON compresses to a tenth.
+/// The limit is above the usual compression: CARs compress to a half or a third, and JSON
+/// compresses to a tenth.
 constexpr std::size_t kMostInflation = 16;
-/// Sizes up to this are always allowed.
+/// Sizes up to this limit are always allowed.
 constexpr std::size_t kAlwaysAllowed = std::size_t{8} << 20;
 
 }  // namespace
@@ -51,7 +52,7 @@ ErrorCode AnswerBody::begin(std::string_view encoding, std::optional<std::uint64
   auto decoder = content_decoder_for(encoding);
   if (!decoder) return decoder.error();
   decoder_ = std::move(*decoder);
-  // The length of a compressed body does not tell the decompressed size.
+  // The decompressed size does not follow from the length of a compressed body.
   if (decoder_ || !length) return {};
   if (*length > request_.max_body_bytes) return errc::http_too_large;
   if (request_.spool_above > 0 && *length > request_.spool_above) return spool();
@@ -100,7 +101,7 @@ ErrorCode AnswerBody::spool() {
   auto file = SpoolFile::create(spool_folder_);
   if (!file) return file.error();
   file_ = std::move(*file);
-  // Frees the memory now, not at the end of the answer.
+  // Frees the memory now, not only at the end of the answer.
   const auto held = std::exchange(text_, {});
   return file_->append(as_bytes(held));
 }

@@ -22,34 +22,34 @@
 
 namespace skua::transport::impl {
 
-/// A redirect that is followed if it names a location.
+/// Whether an answer with this status is a redirect that is followed if it names a location.
 bool is_redirect(unsigned status);
 
-/// The value of a header; empty: it is absent.
+/// Returns the value of a header, or an empty text if the header is absent.
 std::string_view header_text(const boost::beast::http::fields& head, std::string_view name);
 
-/// The answer to a request to `url`, without its body.
+/// Returns the answer to a request to `url`, without its body.
 HttpAnswer to_answer(const boost::beast::http::response_header<>& head, const Endpoint& url);
 
-/// Receives the body of one answer: decodes it, counts it, and stores it in memory or in a
-/// temporary file. Part of one exchange, on the client's thread. Errors: http_malformed,
+/// Receives the body of one answer, decodes and counts it, and stores it in memory or in a
+/// temporary file. Belongs to one exchange, on the client's thread. Errors: http_malformed,
 /// http_too_large, http_dropped, http_inflated, http_no_room, spool_failed.
 class AnswerBody {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive this object.
   AnswerBody(const HttpRequest& request, const std::filesystem::path& spool_folder)
       : request_(request), spool_folder_(spool_folder) {}
   AnswerBody(const AnswerBody&) = delete;
   AnswerBody& operator=(const AnswerBody&) = delete;
 
-  /// Call it once, after the head. `length` is Content-Length, if known.
+  /// Must be called once, after the head. `length` is Content-Length, if known.
   ErrorCode begin(std::string_view encoding, std::optional<std::uint64_t> length);
   ErrorCode put(ByteView bytes);
-  /// Call it once, after the last byte. Checks that the body is complete. `to_the_end`: the end of
-  /// the connection delimits the body, and may have come too early.
+  /// Must be called once, after the last byte. Checks that the body is complete. `to_the_end` tells
+  /// that the end of the connection delimits the body, and that this end may have come too early.
   ErrorCode finish(bool to_the_end);
 
-  /// Call it once, after `finish`.
+  /// Must be called once, after `finish`.
   ErrorCode give_to(HttpAnswer& answer);
 
  private:
@@ -61,8 +61,8 @@ class AnswerBody {
   std::unique_ptr<ContentDecoder> decoder_;
   const ContentDecoder::Put hold_ = [this](ByteView bytes) { return hold(bytes); };
   bool empty_ = true;
-  std::size_t sent_ = 0;  // as received
-  std::size_t size_ = 0;  // decoded
+  std::size_t sent_ = 0;  // the number of received bytes
+  std::size_t size_ = 0;  // the number of decoded bytes
   std::string text_;
   std::unique_ptr<SpoolFile> file_;
 };

@@ -13,8 +13,8 @@
 
 namespace skua::transport::impl {
 
-// Everything of a client runs on one io_context. Naming its executor avoids Asio's type-erased one,
-// which costs an indirect call and sometimes an allocation per operation.
+// All objects of a client use one io_context. Naming its executor avoids Asio's type-erased
+// executor, which costs an indirect call and sometimes an allocation per operation.
 using Executor = boost::asio::io_context::executor_type;
 using Tcp = boost::asio::ip::tcp;
 using Socket = boost::asio::basic_stream_socket<Tcp, Executor>;
@@ -23,8 +23,8 @@ using Timer = boost::asio::basic_waitable_timer<
 template <class T>
 using Awaitable = boost::asio::awaitable<T, Executor>;
 
-/// A completion token that writes the error to `error` instead of throwing it. Give it a name
-/// before the `co_await`: GCC 12.2 destroys aggregate temporaries in such an expression twice.
+/// A completion token that writes the error to `error` instead of throwing it. Give the token a
+/// name before the `co_await`: GCC 12.2 destroys aggregate temporaries in such an expression twice.
 inline auto into(ErrorCode& error) {
   return boost::asio::redirect_error(boost::asio::use_awaitable_t<Executor>(), error);
 }

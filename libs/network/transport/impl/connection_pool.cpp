@@ -13,7 +13,8 @@ namespace skua::transport::impl {
 
 namespace {
 
-/// Nothing has arrived since: neither an end nor bytes that would be read as the next answer.
+/// Whether an idle connection has received nothing: neither its end nor bytes that would be read as
+/// the next answer.
 bool is_quiet(Connection& connection) {
   char byte = 0;
   const auto got =
@@ -64,7 +65,7 @@ void ConnectionPool::make_room(const Connection& connection) {
 }
 
 void ConnectionPool::wait() {
-  // The next one expires later: a timer that fires too early checks again.
+  // The timer is for the oldest connection. If the timer fires too early, the callback waits again.
   timer_.expires_at(idle_.front().until);
   timer_.async_wait([this](ErrorCode cancelled) {
     if (cancelled) return;

@@ -17,7 +17,8 @@
 namespace skua::transport::impl {
 
 /// A TCP connection of the HTTP client to one origin (RFC 9110, section 4.3.1), with TLS if the
-/// scheme is https. Belongs to a request or, while idle, to the pool; on the client's thread.
+/// scheme is https. It belongs to a request or, while idle, to the pool, and lives on the client's
+/// thread.
 struct Connection {
   Connection(const Executor& executor, const Endpoint& url)
       : secure(url.tls), host(url.host), port(url.port), stream(executor) {}
@@ -31,15 +32,15 @@ struct Connection {
   const bool secure;
   const std::string host;
   const std::uint16_t port;
-  /// The connected address.
   boost::asio::ip::address address;
-  /// Why the certificate was refused. Stored here, because a server may renegotiate.
+  /// The reason why the certificate was refused. The reason is stored here, because a server may
+  /// renegotiate.
   CertificateRefusal refusal;
   TcpOrTlsStream stream;
 };
 
-/// The idle connections of a client: a few for each origin, for some seconds. Part of the client,
-/// on its thread.
+/// The idle connections of a client: a few for each origin, for some seconds. The client owns the
+/// pool and uses it on its thread.
 ///
 /// Reuse does not bypass the address guard: each connection knows its address, and a request that
 /// may reach only public addresses gets no connection to another address.
@@ -49,16 +50,16 @@ class ConnectionPool {
   ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout,
                  std::size_t of_one_origin, std::size_t in_all);
 
-  /// The most recently used connection to that origin; null if there is none. It was open a moment
-  /// ago, but may have ended since. `any_address`: also a connection to an address that is not
-  /// public.
+  /// Returns the most recently used connection to the origin, or null if there is none. The
+  /// connection was open a moment ago, but may have ended since. `any_address` permits a connection
+  /// to an address that is not public.
   std::unique_ptr<Connection> take(const Endpoint& url, bool any_address);
 
-  /// Adds an idle connection. If the limit of its origin or of the pool is reached, the oldest is
-  /// closed.
+  /// Adds an idle connection. If the limit of its origin or of the pool is reached, the oldest
+  /// connection is closed.
   void put(std::unique_ptr<Connection> connection);
 
-  /// Closes all connections, and accepts none afterwards.
+  /// Closes all connections. Later connections are not accepted.
   void close();
 
  private:
@@ -73,8 +74,8 @@ class ConnectionPool {
   const std::chrono::milliseconds idle_timeout_;
   const std::size_t of_one_origin_;
   const std::size_t in_all_;
-  std::list<Idle> idle_;  // the oldest first
-  Timer timer_;           // for the oldest
+  std::list<Idle> idle_;  // the oldest connection is first
+  Timer timer_;           // fires when the oldest connection expires
   bool closed_ = false;
 };
 

@@ -15,10 +15,11 @@ namespace skua::transport::impl {
 namespace {
 
 constexpr std::size_t kPiece = 64 * 1024;
-/// 8 MiB, the limit of RFC 9659: the decoder allocates the window before any byte arrives.
+/// The limit is the 8 MiB of RFC 9659, because the decoder allocates the window before any byte
+/// arrives.
 constexpr int kMaxZstdWindowLog = 23;
 
-/// A gzip file is a sequence of members (RFC 1952, section 2.2).
+/// Decodes gzip: a sequence of members (RFC 1952, section 2.2).
 class GzipDecoder final : public ContentDecoder {
  public:
   GzipDecoder() {
@@ -30,7 +31,7 @@ class GzipDecoder final : public ContentDecoder {
   GzipDecoder& operator=(const GzipDecoder&) = delete;
 
   ErrorCode decode(ByteView bytes, const Put& put) override {
-    // zlib lacks const for its input.
+    // zlib reads its input through a pointer without const.
     stream_.next_in = const_cast<std::uint8_t*>(bytes.data());
     stream_.avail_in = static_cast<uInt>(bytes.size());
     bool more = !bytes.empty();
@@ -41,7 +42,7 @@ class GzipDecoder final : public ContentDecoder {
       stream_.avail_out = static_cast<uInt>(piece_.size());
       const int result = ::inflate(&stream_, Z_NO_FLUSH);
       if (result == Z_MEM_ERROR) throw std::bad_alloc();
-      // Z_BUF_ERROR: no progress was possible, which is not an error.
+      // Z_BUF_ERROR only means that no progress was possible.
       if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
         return errc::http_malformed;
       at_end_ = result == Z_STREAM_END;
@@ -59,7 +60,7 @@ class GzipDecoder final : public ContentDecoder {
   std::array<std::uint8_t, kPiece> piece_;
 };
 
-/// A sequence of frames (RFC 8878).
+/// Decodes a sequence of zstd frames (RFC 8878).
 class ZstdDecoder final : public ContentDecoder {
  public:
   ZstdDecoder() {

@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;
 
-/// The shown characters of a redirect's target.
+/// The number of characters of a redirect's target that are shown.
 constexpr std::size_t kMostOfLocation = 300;
 
 bool is_http_error(ErrorCode error) {

@@ -34,14 +34,14 @@ namespace http = boost::beast::http;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMaxHeadBytes = 16 * 1024;
-/// The limit for bytes that are read but not parsed. Beast itself would store chunk extensions or
-/// trailers of any length, and for a field of 64 KiB it throws where the exception cannot be
-/// caught.
+/// The limit for bytes that are read but not parsed. Without a limit Beast would store chunk
+/// extensions or trailers of any length. For a field of 64 KiB Beast throws an exception that no
+/// caller can catch.
 constexpr std::size_t kMaxUnparsedBytes = 32 * 1024;
 
-/// The number of bytes of a body that may arrive. A little more than the allowed size, because
-/// compression makes some bodies longer. There is a limit because a compressed body may be endless
-/// and decompress to nothing.
+/// Returns the number of bytes of a body that may arrive. The number is a little more than the
+/// allowed size, because compression makes some bodies longer. A limit is necessary because a
+/// compressed body may be endless and decompress to nothing.
 std::uint64_t max_sent_bytes(std::size_t max_body_bytes) {
   constexpr std::size_t kRoom = 64 * 1024;
   const std::size_t more = max_body_bytes / 16 + kRoom;
@@ -49,14 +49,14 @@ std::uint64_t max_sent_bytes(std::size_t max_body_bytes) {
   return max_body_bytes > kMost - more ? kMost : max_body_bytes + more;
 }
 
-/// The error code for a failed read.
+/// Returns the error code for a failed read.
 ErrorCode read_error(ErrorCode error) {
   if (error.category() == make_error_code(errc::http_dropped).category()) return error;
   if (error == http::error::body_limit || error == http::error::header_limit ||
       error == http::error::buffer_overflow) {
     return errc::http_too_large;
   }
-  // An end within the message is a failure of the connection; other errors of this category concern
+  // An end within the message is a failure of the connection. Other errors of this category concern
   // the content.
   if (error == http::error::end_of_stream || error == http::error::partial_message) {
     return errc::http_dropped;
@@ -65,7 +65,7 @@ ErrorCode read_error(ErrorCode error) {
   return error.category() == of_http.category() ? errc::http_malformed : errc::http_dropped;
 }
 
-/// Content-Length, if it delimits the body.
+/// Returns Content-Length, if it delimits the body.
 template <class Parser>
 std::optional<std::uint64_t> length_of(const Parser& parser) {
   const auto length = parser.content_length();
@@ -73,7 +73,8 @@ std::optional<std::uint64_t> length_of(const Parser& parser) {
   return *length;
 }
 
-/// A hostile name may have thousands of addresses, which may belong to others.
+/// The limit exists because a hostile name may have thousands of addresses, which may belong to
+/// others.
 constexpr std::size_t kMaxAddresses = 8;
 
 }  // namespace
@@ -115,7 +116,8 @@ Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin ori
   if (!request_.json) connection_ = context_.pool.take(url, any_address);
   if (connection_) {
     auto answer = co_await exchange(url, is_first);
-    // The host closed the idle connection. Repeating the request is safe.
+    // The host closed the idle connection before it answered, so the request can safely be
+    // repeated.
     if (answer || heard_ || aborted_) co_return answer;
   }
   const auto error = co_await open(url, any_address);
@@ -151,7 +153,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_f
   parser.header_limit(kMaxHeadBytes);
   parser.body_limit(max_sent_bytes(request_.max_body_bytes));
   beast::flat_buffer buffer(kMaxUnparsedBytes);
-  buffer.reserve(kMaxUnparsedBytes);  // Beast reads as much as there is room for
+  buffer.reserve(kMaxUnparsedBytes);  // Beast fills all room in the buffer
   const std::size_t head_bytes = co_await http::async_read_header(stream, buffer, parser, token);
   heard_ = parser.got_some();
   count(head_bytes);
@@ -163,7 +165,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_f
   error = body.begin(header_text(head, "Content-Encoding"), length_of(parser));
   if (error) co_return error;
   parser.get().body() = &body;
-  // The body of a redirect is short and irrelevant.
+  // A redirect gets no more time, because its body is short and not needed.
   if (request_.min_bytes_per_second && !is_redirect(answer.status)) {
     body_began_ = SteadyClock::now();
     received_before_body_ = received_;
@@ -178,7 +180,8 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_f
   error = body.finish(parser.need_eof());
   if (!error) error = body.give_to(answer);
   if (error) co_return error;
-  // Extra bytes after the answer would be read as the next answer.
+  // Keeps the connection only if no extra bytes followed, because they would be read as the next
+  // answer.
   if (parser.keep_alive() && buffer.size() == 0 && !aborted_) {
     context_.pool.put(std::move(connection_));
   }
@@ -239,7 +242,7 @@ void HttpFetch::count(std::size_t bytes) {
   if (bytes > 0 && request_.on_bytes) request_.on_bytes(bytes);
 }
 
-// How an HttpFetch opens a connection.
+// These functions of HttpFetch open a connection.
 
 Awaitable<ErrorCode> HttpFetch::open(const Endpoint& url, bool any_address) {
   connect_end_ = std::chrono::steady_clock::now() + context_.options.connect_timeout;
@@ -275,14 +278,15 @@ Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addres
   auto& socket = connection_->stream.socket();
   bool is_refused = !addresses.empty();
   for (std::size_t i = 0; i < addresses.size() && !aborted_; ++i) {
-    // An address that drops packets must leave time for the next addresses.
+    // Each address gets a share of the time, because an address that drops packets must leave time
+    // for the next ones.
     const auto now = std::chrono::steady_clock::now();
     const auto share = (connect_end_ - now) / static_cast<long>(addresses.size() - i);
     if (i + 1 < addresses.size()) {
       step_.expires_at(now + share);
       step_.async_wait([self = shared_from_this()](ErrorCode cancelled) {
-        // The expiry tells whether this wait is still current: it may have fired just before the
-        // connection.
+        // The timer may have fired just before the connection was established. Its expiry then
+        // belongs to a later wait.
         if (cancelled || self->step_.expiry() > std::chrono::steady_clock::now()) return;
         ErrorCode ignored;
         if (self->connection_) self->connection_->stream.socket().close(ignored);
@@ -294,7 +298,7 @@ Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addres
     co_await socket.async_connect(addresses[i], token);
     step_.expires_at(TimePoint::max());
     if (!error && !aborted_) {
-      ErrorCode ignored;  // affects only latency
+      ErrorCode ignored;  // an error affects only latency
       socket.set_option(Tcp::no_delay(true), ignored);
       connection_->address = addresses[i].address();
       co_return ErrorCode();

@@ -19,8 +19,8 @@
 
 namespace skua::transport::impl {
 
-/// State that all requests of a client share. Outlives them, except for look-ups, which only use
-/// the inbox.
+/// The state that all requests of a client share. It outlives the requests. Only look-ups may
+/// outlive it, and they use only the inbox.
 struct HttpContext {
   boost::asio::io_context& io;
   std::shared_ptr<Inbox> inbox;
@@ -29,12 +29,12 @@ struct HttpContext {
   ConnectionPool& pool;
 };
 
-/// One request with its redirects. Lives on the client's thread, owned by the coroutine.
+/// One request with its redirects. The coroutine owns it, on the client's thread.
 class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
  public:
   HttpFetch(const HttpContext& context, HttpRequest request);
 
-  /// Call it once.
+  /// Must be called once.
   Awaitable<Result<HttpAnswer>> run();
 
   /// Ends the request soon, with http_stopped.
@@ -46,15 +46,15 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   Awaitable<Result<HttpAnswer>> ask(const Endpoint& url, HostOrigin origin, bool is_first);
   /// Opens a new connection, with TLS if the scheme requires it.
   Awaitable<ErrorCode> open(const Endpoint& url, bool any_address);
-  /// The addresses of a host that the client may connect to, at most eight.
+  /// Returns the addresses of a host that the client may connect to, at most eight.
   Awaitable<Result<std::vector<Tcp::endpoint>>> find_addresses(const Endpoint& url,
                                                                bool any_address);
   Awaitable<ErrorCode> connect(const std::vector<Tcp::endpoint>& addresses);
   Awaitable<ErrorCode> start_tls(const Endpoint& url);
-  /// Sends the request on `connection_`, which then goes to the pool if it can be reused.
+  /// Sends the request on `connection_`, which goes to the pool afterwards if it can be reused.
   Awaitable<Result<HttpAnswer>> exchange(const Endpoint& url, bool is_first);
 
-  /// The error that explains the end: our own if this client ended the request.
+  /// Returns the error that explains the end: our own error if this client ended the request.
   ErrorCode reason(ErrorCode otherwise) const;
   void abort(ErrorCode why);
   void set_deadline(TimePoint at, ErrorCode why);
@@ -67,17 +67,17 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   const HttpContext& context_;
   const HttpRequest request_;
   AddressLookup lookup_;
-  Timer deadline_;  // for connecting, later for the whole request or a window
-  Timer step_;      // for one address
+  Timer deadline_;  // for connecting, later for the whole request or for a window
+  Timer step_;      // for connecting to one address
   TimePoint end_;
   TimePoint connect_end_;
   std::unique_ptr<Connection> connection_;
-  /// A byte of the answer has arrived.
+  /// Whether a byte of the answer has arrived.
   bool heard_ = false;
   std::uint64_t received_ = 0;
   TimePoint body_began_;
   std::uint64_t received_before_body_ = 0;
-  /// Set if this client aborted the request.
+  /// The error with which this client aborted the request, if it did.
   ErrorCode aborted_;
 };
 

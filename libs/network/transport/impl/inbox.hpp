@@ -11,8 +11,8 @@
 
 namespace skua::transport::impl {
 
-/// Lets other threads post work to an io_context that may no longer exist. Shared by all threads
-/// that post, closed by its owner. Work that is posted after that is discarded.
+/// Lets other threads post work to an io_context that may no longer exist. All threads that post
+/// share the inbox, and its owner closes it. Work that is posted later is discarded.
 class Inbox {
  public:
   explicit Inbox(boost::asio::io_context& context) : context_(&context) {}

@@ -14,7 +14,7 @@ namespace skua::transport::impl {
 
 namespace {
 
-/// RFC 3986, section 5.2.4, for a path that begins with a slash.
+/// Removes dot segments (RFC 3986, section 5.2.4) from a path that begins with a slash.
 std::string without_dot_segments(std::string_view path) {
   std::vector<std::string_view> segments;
   while (!path.empty()) {
@@ -28,7 +28,7 @@ std::string without_dot_segments(std::string_view path) {
       segments.push_back(segment);
       continue;
     }
-    // The folder itself.
+    // A last `.` or `..` names the folder itself, so the path ends in a slash.
     if (is_last) segments.emplace_back();
   }
   std::string result;
@@ -42,11 +42,11 @@ Result<Endpoint> absolute(std::string_view url) {
   return endpoint;
 }
 
-/// A longer body, such as an HTML page, is not an explanation.
+/// A longer body, such as an HTML page, does not explain the refusal.
 constexpr std::size_t kMaxBody = 8 * 1024;
 constexpr std::size_t kMaxShown = 200;
 
-/// Text of a foreign host, made safe for one line of a log.
+/// Makes the text of a foreign host safe for one line of a log.
 std::string one_line(std::string_view text) {
   if (!is_utf8(text)) return {};
   std::string line(text.substr(0, kMaxShown));
@@ -69,7 +69,7 @@ Result<Endpoint> redirect_target(const Endpoint& from, std::string_view location
   // The fragment is never sent.
   location = location.substr(0, location.find('#'));
   const std::size_t scheme_end = location.find(':');
-  // A colon before any of these ends a scheme, even one that we refuse.
+  // A colon before the first slash or question mark ends a scheme, even a scheme that we refuse.
   if (scheme_end != std::string_view::npos && scheme_end < location.find_first_of("/?")) {
     return absolute(location);
   }

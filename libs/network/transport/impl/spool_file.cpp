@@ -18,7 +18,7 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::filesystem::path
   auto name = (place / "skua-body-XXXXXX").string();
   const int file = ::mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) return errc::spool_failed;
-  // At once: however the process ends, no file is left behind.
+  // Unlinks the file at once, so that no file remains however the process ends.
   ::unlink(name.c_str());
   return std::unique_ptr<SpoolFile>(new SpoolFile(file));
 }

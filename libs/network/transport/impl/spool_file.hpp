@@ -10,11 +10,12 @@
 
 namespace skua::transport::impl {
 
-/// An unnamed temporary file, written sequentially. One owner, one thread. Its error is
-/// errc::spool_failed: the folder does not exist or is not writable, or the disk is full.
+/// An unnamed temporary file that is written sequentially. One owner, one thread. The error
+/// errc::spool_failed means that the folder does not exist or is not writable, or that the disk is
+/// full.
 class SpoolFile {
  public:
-  /// `folder` may be empty: the system's folder for temporary files.
+  /// An empty `folder` means the system's folder for temporary files.
   static Result<std::unique_ptr<SpoolFile>> create(const std::filesystem::path& folder);
 
   ~SpoolFile();
@@ -23,7 +24,7 @@ class SpoolFile {
 
   ErrorCode append(ByteView bytes);
 
-  /// The written bytes, at least one.
+  /// Maps the written bytes. At least one byte must have been written.
   Result<std::shared_ptr<const SpooledBody>> mapped() const;
 
  private:

@@ -34,7 +34,8 @@ namespace asio = boost::asio;
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// A hostile name may have thousands of addresses, which may belong to others.
+/// The limit exists because a hostile name may have thousands of addresses, which may belong to
+/// others.
 constexpr std::size_t kMostUntrustedAddresses = 8;
 
 namespace asio = boost::asio;
@@ -46,7 +47,7 @@ class WebsocketSession final : public StreamSession {
   explicit WebsocketSession(const SessionContext& context)
       : StreamSession(context), websocket_(context.io.get_executor()) {
     buffer_.reserve(kBufferBytes);
-    // No limit, because Beast would end the connection: `read_frame` has one.
+    // Sets no limit in Beast, which would end the connection. `read_frame` has its own limit.
     websocket_.read_message_max(0);
     websocket_.control_callback([this](websocket::frame_type kind, beast::string_view) {
       if (kind == websocket::frame_type::close) expect_end();
@@ -128,7 +129,7 @@ class WebsocketSession final : public StreamSession {
     auto token = into(error);
     const std::size_t limit = context_.options.max_frame_bytes;
     buffer_.clear();
-    // The message before may be too large: its rest has no place.
+    // The previous message may be too large. Its rest is read and discarded.
     while (!websocket_.is_message_done()) {
       co_await websocket_.async_read_some(buffer_, kBufferBytes, token);
       if (error) co_return end_text(error);
@@ -138,7 +139,7 @@ class WebsocketSession final : public StreamSession {
       do {
         co_await websocket_.async_read_some(buffer_, limit + 1 - buffer_.size(), token);
         if (error) co_return end_text(error);
-        // The part of an unwanted message has no place either.
+        // The part of an unwanted message is discarded too.
         if (!is_wanted(websocket_.got_text())) buffer_.clear();
       } while (!websocket_.is_message_done() && buffer_.size() <= limit);
       message_came();
@@ -190,9 +191,10 @@ class WebsocketSession final : public StreamSession {
     co_await websocket_.async_close(reason, token);
   }
 
-  /// Why the certificate was refused. Stored here, because a server may renegotiate.
+  /// The reason why the certificate was refused. The reason is stored here, because a server may
+  /// renegotiate.
   CertificateRefusal certificate_refusal_;
-  websocket::stream<TcpOrTlsStream, false> websocket_;  // false: never offers permessage-deflate
+  websocket::stream<TcpOrTlsStream, false> websocket_;  // false: no permessage-deflate
   beast::flat_buffer buffer_;
 };
 
@@ -239,7 +241,7 @@ Awaitable<Disconnection> StreamSession::run(std::string target) {
   open_ = false;
   context_.outgoing.close();
   end();
-  // While stopping, the close handshake is still active and ends the connection itself.
+  // During a stop the close handshake is still active and ends the connection itself.
   if (!stopping_) {
     lift_deadline();
     abort();
@@ -439,7 +441,7 @@ void StreamSession::lift_deadline() {
   deadline_.expires_at(TimePoint::max());
 }
 
-// How a StreamSession opens its TCP connection.
+// These functions of StreamSession open its TCP connection.
 
 Awaitable<std::optional<std::string>> StreamSession::connect() {
   const auto& endpoint = context_.options.endpoint;
@@ -450,12 +452,13 @@ Awaitable<std::optional<std::string>> StreamSession::connect() {
   at_stage("waiting for an answer to TCP");
   ErrorCode first_error;
   for (std::size_t i = 0; i < addresses.size() && !aborted_; ++i) {
-    // An address that drops packets must leave time for the next addresses.
+    // Each address gets a share of the time, because an address that drops packets must leave time
+    // for the next ones.
     const auto now = std::chrono::steady_clock::now();
     const auto share = (connect_until_ - now) / static_cast<long>(addresses.size() - i);
     const auto error = co_await connect_to(addresses[i], now + share);
     if (!error) {
-      ErrorCode ignored;  // affects only latency
+      ErrorCode ignored;  // an error affects only latency
       socket().set_option(Tcp::no_delay(true), ignored);
       co_return std::nullopt;
     }
@@ -487,8 +490,8 @@ Awaitable<ErrorCode> StreamSession::connect_to(const Tcp::endpoint& address, Tim
   socket().close(error);
   step_.expires_at(until);
   step_.async_wait([self = shared_from_this()](ErrorCode cancelled) {
-    // The expiry tells whether this wait is still current: it may have fired just before the
-    // connection.
+    // The timer may have fired just before the connection was established. Its expiry then belongs
+    // to a later wait.
     if (cancelled || self->step_.expiry() > std::chrono::steady_clock::now()) return;
     ErrorCode ignored;
     self->socket().close(ignored);

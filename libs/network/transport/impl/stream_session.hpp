@@ -22,25 +22,25 @@
 
 namespace skua::transport::impl {
 
-/// The queue of messages for the current connection. Filled by any thread, emptied by the client's
-/// thread.
+/// The queue of messages for the current connection. Any thread adds messages, and the client's
+/// thread removes them.
 class Outgoing {
  public:
   explicit Outgoing(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// A connection was established and accepts messages.
+  /// Begins a connection, which accepts messages.
   void open(std::uint64_t connection) {
     queue_.with([&](Queue& queue) { queue = {connection, 0, {}}; });
   }
 
-  /// Accepts no more messages; queued ones may still be sent.
+  /// Accepts no more messages. Queued messages may still be sent.
   void close() {
     queue_.with([](Queue& queue) { queue.connection = kNone; });
   }
 
   struct Put {
     SendOutcome outcome = SendOutcome::Gone;
-    /// The queue was empty: the sender must be woken.
+    /// Whether the queue was empty, so that the sender must be woken.
     bool first = false;
   };
 
@@ -75,7 +75,7 @@ class Outgoing {
   Guarded<Queue> queue_;
 };
 
-/// Shared state of the sessions of a client; it outlives them.
+/// The state that the sessions of a client share. It outlives them.
 struct SessionContext {
   boost::asio::io_context& io;
   std::shared_ptr<Inbox> inbox;
@@ -87,41 +87,41 @@ struct SessionContext {
   StreamStatistics& statistics;
 };
 
-/// One attempt to connect and, if it succeeds, the connection until its end. On the client's
-/// thread; owned by shared_ptr because its coroutines outlive `run` for a moment.
+/// One attempt to connect and, if it succeeds, the connection until its end. It lives on the
+/// client's thread. A shared_ptr owns it, because its coroutines outlive `run` for a moment.
 class StreamSession : public std::enable_shared_from_this<StreamSession> {
  public:
   virtual ~StreamSession() = default;
 
-  /// Connects, requests `target`, reads until the end, and returns the reason of the end. Its
-  /// `next_attempt_in` is the wait that the server asks for.
+  /// Connects, requests `target`, reads until the end, and returns the reason of the end.
+  /// `next_attempt_in` of the result is the wait that the server asks for.
   Awaitable<Disconnection> run(std::string target);
 
-  /// Messages are waiting to be sent.
+  /// Tells the session that messages wait to be sent.
   void texts_wait() { outgoing_.cancel(); }
 
-  /// Ends the connection for this reason. No effect before it is established.
+  /// Ends the connection for this reason. Has no effect before the connection is established.
   void abandon(std::string reason);
 
-  /// Ends `run`: with a close handshake if a websocket is open, otherwise at once.
+  /// Ends `run`, with a close handshake if a websocket is open, otherwise at once.
   void stop();
 
  protected:
   explicit StreamSession(const SessionContext& context);
 
-  /// The underlying TCP socket.
+  /// Returns the underlying TCP socket.
   virtual Socket& socket() = 0;
-  /// Does the TLS handshake, if any, and the websocket upgrade. Nothing: it succeeded; otherwise
-  /// the reason of the failure.
+  /// Does the TLS handshake, if any, and the websocket upgrade. Returns nothing on success,
+  /// otherwise the reason of the failure.
   virtual Awaitable<std::optional<std::string>> open_websocket(std::string target) = 0;
-  /// Reads one message of the requested kinds into `frame`. Nothing: success; otherwise the reason
-  /// why the connection ended.
+  /// Reads one message of the requested kinds into `frame`. Returns nothing on success, otherwise
+  /// the reason why the connection ended.
   virtual Awaitable<std::optional<std::string>> read_frame(RawFrame& frame) = 0;
   virtual Awaitable<ErrorCode> write_text(const std::string& text) = 0;
   virtual Awaitable<ErrorCode> ping() = 0;
   virtual Awaitable<void> close() = 0;
 
-  /// The other side sent a close frame: it must end the connection within `close_timeout`.
+  /// The other side sent a close frame. It must end the connection within `close_timeout`.
   void expect_end();
   /// A message of any kind arrived.
   void message_came();
@@ -130,7 +130,7 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   void refused(UpgradeRefusal refusal) { refusal_ = std::move(refusal); }
   /// The server's certificate is not valid.
   void certificate_refused() { problem_ = &problem("source-tls"); }
-  /// The current step of connecting, for the message if it takes too long.
+  /// Sets the current step of connecting, which the message names if the step takes too long.
   void at_stage(const char* stage) { stage_ = stage; }
 
   SessionContext context_;
@@ -158,25 +158,25 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
 
   AddressLookup lookup_;
   Timer deadline_;  // for connecting, later for closing
-  Timer step_;      // for the current step: one address, credit
+  Timer step_;      // for the current step: one address, or credit
   Timer pings_;
   Timer watchdog_;
-  Timer outgoing_;  // cancelled if there is a message to send, or if waiting for one is pointless
+  Timer outgoing_;  // cancelled if a message must be sent, or if waiting for one is pointless
   TimePoint connect_until_;
   TimePoint last_message_;
   const char* stage_ = "";
   UpgradeRefusal refusal_;
-  /// What a failed attempt to connect shows.
+  /// The problem that a failed attempt to connect shows.
   const Problem* problem_ = &problem("source-down");
-  bool open_ = false;      // the websocket is open
+  bool open_ = false;
   bool holding_ = false;   // the sink has no credit, so we do not read
-  bool has_room_ = false;  // the sink asked for more
+  bool has_room_ = false;  // the sink has room again
   bool ended_ = false;     // pings and watchdog must stop
   bool writing_ = false;   // write_texts is running
   bool stopping_ = false;
   bool aborted_ = false;
   bool timed_out_ = false;                // connecting took too long
-  bool silent_ = false;                   // the watchdog ended it
+  bool silent_ = false;                   // the watchdog ended the connection
   std::optional<std::string> abandoned_;  // why the caller ended the connection
 };
 

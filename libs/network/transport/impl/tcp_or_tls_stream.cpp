@@ -7,8 +7,8 @@
 namespace skua::transport::impl {
 namespace {
 
-/// Everything of a client runs on its io_context, so the type-erased executor of a handler is not
-/// needed, and Asio cannot post to it.
+/// Binds a handler to the client's executor. All objects of a client use one io_context, so Asio
+/// need not post to the handler's type-erased executor.
 template <class Handler>
 auto on(const Executor& executor, Handler handler) {
   return boost::asio::bind_executor(executor, std::move(handler));

@@ -17,10 +17,10 @@
 
 namespace skua::transport::impl {
 
-/// A TCP socket, with or without TLS: one type, so that Beast's operations are compiled once. It
-/// satisfies Beast's AsyncStream and can be a websocket's next layer. The operations on the socket
-/// itself are compiled only in tcp_or_tls_stream.cpp. Not movable, because TLS refers to the
-/// socket. One thread.
+/// A TCP socket, with or without TLS. It is one type, so that Beast's operations are compiled once.
+/// It satisfies Beast's AsyncStream and can be a websocket's next layer. Only tcp_or_tls_stream.cpp
+/// compiles the operations on the socket itself. Not movable, because TLS refers to the socket. One
+/// thread.
 class TcpOrTlsStream {
  public:
   using executor_type = Executor;
@@ -33,8 +33,8 @@ class TcpOrTlsStream {
   executor_type get_executor() { return socket_.get_executor(); }
   Socket& socket() { return socket_; }
 
-  /// Adds TLS to the connected socket; all later reads and writes use it. The caller must make the
-  /// handshake before them.
+  /// Adds TLS to the connected socket. All later reads and writes use TLS, and the caller must make
+  /// the handshake before them.
   Tls& add_tls(boost::asio::ssl::context& context) { return tls_.emplace(socket_, context); }
 
   /// Makes the handshake as the client.
@@ -77,7 +77,8 @@ class TcpOrTlsStream {
   using Done = boost::asio::any_completion_handler<void(ErrorCode)>;
   using Transferred = boost::asio::any_completion_handler<void(ErrorCode, std::size_t)>;
 
-  /// The first buffers of a sequence. A read or write of "some" may ignore the others.
+  /// The first buffers of a sequence. An operation that reads or writes "some" bytes may ignore the
+  /// other buffers.
   template <class Buffer>
   class Pieces {
    public:

@@ -17,7 +17,7 @@ namespace {
 namespace asio = boost::asio;
 namespace ssl = boost::asio::ssl;
 
-/// The DNS names a certificate is valid for, at most a few.
+/// Returns the DNS names that a certificate is valid for, at most a few.
 std::string names_of(X509* certificate) {
   constexpr int kMaxNames = 5;
   const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> names(
@@ -43,7 +43,7 @@ ssl::context make_tls_client_context(const std::string& ca_file) {
   ssl::context context(ssl::context::tls_client);
   context.set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
   context.set_verify_mode(ssl::verify_peer);
-  ErrorCode ignored;  // without certificates of the system: the refusal will show it
+  ErrorCode ignored;  // if the system has no certificates, the refusal will show this
   context.set_default_verify_paths(ignored);
   if (!ca_file.empty()) {
     ErrorCode error;

@@ -78,7 +78,8 @@ std::size_t PropertyIndexes::keep_only(const std::vector<Column>& columns) {
   return dropped;
 }
 
-// A name cannot be a parameter. It is an identifier, which needs no quotes.
+// A name cannot be a parameter of a statement. The name is an identifier, which needs no quotes
+// inside.
 void PropertyIndexes::drop(const std::string& name) {
   session_.run("DROP INDEX CONCURRENTLY IF EXISTS bsky.\"" + name + '"');
 }

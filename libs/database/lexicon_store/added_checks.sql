@@ -17,7 +17,7 @@ FROM pg_index AS i
 WHERE i.indexrelid = to_regclass('bsky.' || quote_ident($1::text));
 
 -- name: lexicon_index_create
--- The text of the statement that creates the index.
+-- Returns the text of the statement that creates the index.
 SELECT
   format(
     'CREATE INDEX CONCURRENTLY %I ON bsky.records USING %s (%s) WHERE collection_id = %s', $1::text, $2::text,

@@ -27,7 +27,7 @@ using nlohmann::json;
 
 constexpr int kMaxLevels = 128;
 
-/// Called by the parser for each value.
+/// The parser calls this function for each value.
 bool check_part(int depth, json::parse_event_t event, json& part) {
   if (depth > kMaxLevels) throw LexiconError("is nested too deeply");
   const bool may_be_text = event == json::parse_event_t::key || event == json::parse_event_t::value;
@@ -67,7 +67,7 @@ bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
-/// Without a limit of the length.
+/// Converts a text to snake case, without a limit of the length.
 std::string snake_case(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -89,7 +89,7 @@ std::string snake_case(std::string_view text) {
   return out;
 }
 
-/// 8 hexadecimal digits.
+/// Returns 8 hexadecimal digits.
 std::string short_hash(std::string_view text) {
   const auto digest = atproto::sha256(as_bytes(text));
   return fmt::format("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
@@ -100,7 +100,7 @@ std::string with_ending(std::string name, const std::string& ending) {
   return name + ending;
 }
 
-/// A prefix of valid UTF-8 that is valid UTF-8.
+/// Returns a prefix of valid UTF-8 that is also valid UTF-8.
 std::string cut(std::string text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
@@ -131,7 +131,8 @@ std::string comment_of(const nlohmann::json& properties, const std::string& key)
   return cut(fmt::format("The property {} of the record.", key), kMaxComment);
 }
 
-/// The columns that each view has, and those that PostgreSQL gives to each table.
+/// Returns the names of the columns that each view has, and of the columns that PostgreSQL gives to
+/// each table.
 std::set<std::string> reserved_names() {
   return {"uri",      "did",  "handle", "name", "rkey_text", "indexed_at", "cid",  "rev",
           "actor_id", "rkey", "ctid",   "xmin", "cmin",      "xmax",       "cmax", "tableoid"};
@@ -174,7 +175,7 @@ std::vector<StoredLexicon> read_rows(Session& session) {
   for (LexiconRow& row : session.query<LexiconRow>(sql::lexicons_read)) {
     StoredLexicon& lexicon = lexicons.emplace_back();
     lexicon.document.nsid = std::move(row.nsid);
-    // With sorted keys, as read_document returns it.
+    // The dump has sorted keys, as the text of read_document has.
     lexicon.document.json = json::parse(row.document).dump();
     lexicon.view_name = std::move(row.view_name).value_or("");
     if (row.columns) lexicon.columns = columns_of(*row.columns);
@@ -207,7 +208,8 @@ std::string free_view_name(const ByNsid& all, const std::string& nsid) {
   return is_taken ? hashed_identifier(nsid) : name;
 }
 
-/// A name cannot be a parameter. `view_name` is an identifier, which needs no quotes.
+/// A name cannot be a parameter of a statement. `view_name` is an identifier, which needs no quotes
+/// inside.
 void drop_view(Session& session, const std::string& view_name) {
   session.run("DROP VIEW IF EXISTS lexicon.\"" + view_name + '"');
 }
@@ -217,7 +219,7 @@ void put(Session& session, const StoredLexicon& lexicon) {
                   lexicon.view_name, columns_text(lexicon.columns));
 }
 
-/// Gives a lexicon its view and columns in the schema. True: they changed.
+/// Makes the view of a lexicon with its columns in the schema. Returns whether they changed.
 bool update_view(Session& session, const lexicon::Schema& schema, const ByNsid& all,
                  StoredLexicon& lexicon) {
   const std::string& nsid = lexicon.document.nsid;
@@ -236,7 +238,7 @@ bool update_view(Session& session, const lexicon::Schema& schema, const ByNsid& 
   return true;
 }
 
-/// Checks the documents with those that are stored, and gives numbers to their collections.
+/// Checks the documents together with the stored ones, and gives numbers to their collections.
 void number_collections(Session& session, const std::vector<Document>& documents) {
   ByNsid all = by_nsid(read_rows(session));
   std::set<std::string_view> given;

@@ -6,7 +6,7 @@ SELECT nsid, document::text, view_name, columns::text FROM skua.lexicons ORDER B
 LOCK TABLE skua.lexicons IN SHARE ROW EXCLUSIVE MODE;
 
 -- name: lexicons_put
--- Without a view, $3 is empty, and there are no columns.
+-- Without a view, $3 is empty and no columns are stored.
 INSERT INTO skua.lexicons (nsid, document, view_name, columns)
 VALUES ($1::text, $2::text::jsonb, nullif($3::text, ''), CASE WHEN $3::text <> '' THEN $4::text::jsonb END)
 ON CONFLICT (nsid)

@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 6> kSslModes = {"disable", "allow",     "
 
 using ConnectionOptions = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
 
-/// Null: malformed; `problem` has the reason.
+/// Returns null for a malformed text, and writes the reason to `problem`.
 ConnectionOptions parse_options(const std::string& text, std::string& problem) {
   char* message = nullptr;
   ConnectionOptions options(PQconninfoParse(text.c_str(), &message), &PQconninfoFree);
@@ -45,7 +45,7 @@ bool is_port(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && port != 0;
 }
 
-/// One port for each host, separated by commas; an empty one is the default.
+/// Whether the list has valid ports, separated by commas. An empty port is the default port.
 bool are_ports(std::string_view list) {
   for (;;) {
     const auto comma = list.find(',');
@@ -56,7 +56,8 @@ bool are_ports(std::string_view list) {
   }
 }
 
-/// Values that libpq checks only when it connects. Retrying would never help.
+/// Returns the problem of a value that libpq checks only when it connects. Retrying would never
+/// help.
 std::optional<std::string> value_problem(const PQconninfoOption& option) {
   if (option.val == nullptr) return std::nullopt;
   const std::string_view name = option.keyword;
@@ -71,7 +72,7 @@ std::optional<std::string> value_problem(const PQconninfoOption& option) {
   return std::nullopt;
 }
 
-/// `name='value'`.
+/// Returns `name='value'`.
 std::string pair_text(std::string_view name, std::string_view value) {
   std::string text = fmt::format("{}='", name);
   for (const char c : value) {
@@ -82,11 +83,11 @@ std::string pair_text(std::string_view name, std::string_view value) {
 }
 
 constexpr std::size_t kLongestName = 63;
-/// The part of the role that is kept if the host name is long.
+/// The length of the part of the role that is kept if the host name is long.
 constexpr std::size_t kRoleKept = 16;
 
-/// The longest time between two statements of a transaction: a process that hangs must not keep
-/// accounts locked.
+/// The longest time between two statements of a transaction. Without a limit, a process that hangs
+/// would keep accounts locked.
 constexpr const char* kIdleInTransaction = "1min";
 
 struct Setting {
@@ -94,28 +95,29 @@ struct Setting {
   const char* value;
 };
 
-/// All settings that the statements of the program and its migrations depend on. Other settings,
-/// such as default_tablespace, are the choice of the operator.
+/// All settings that the statements and migrations of the program depend on. Other settings, such
+/// as default_tablespace, are the choice of the operator.
 constexpr Setting kSettings[] = {
-    // Committed data is on disk, and transactions may write.
+    // Committed data must be on disk, and transactions must be able to write.
     {"synchronous_commit", "on"},
     {"default_transaction_read_only", "off"},
     {"default_transaction_isolation", "read committed"},
-    // An index build may take hours; a caller that waits for a lock retries.
+    // An index build may take hours, so statements have no time limit. A caller that waits for a
+    // lock retries.
     {"statement_timeout", "0"},
     {"idle_session_timeout", "0"},
     {"idle_in_transaction_session_timeout", kIdleInTransaction},
-    // An error is an answer, which the program judges.
+    // An error must not end the session, because the program decides about the error.
     {"exit_on_error", "off"},
-    // A client that cannot be reached any more keeps its locks for at most a minute. These settings
-    // have no effect on a local socket.
+    // A client that the server cannot reach any more keeps its locks for at most a minute. These
+    // settings have no effect on a local socket.
     {"tcp_keepalives_idle", "30"},
     {"tcp_keepalives_interval", "10"},
     {"tcp_keepalives_count", "3"},
     {"tcp_user_timeout", "60000"},
-    // The form of the definitions that the server returns as texts.
+    // This setting fixes the form of the definitions that the server returns as texts.
     {"quote_all_identifiers", "off"},
-    // These settings change the meaning of SQL. All names have a schema, except those of
+    // These settings change the meaning of SQL. All names in our SQL have a schema, except those of
     // pg_catalog.
     {"search_path", "public"},
     {"standard_conforming_strings", "on"},
@@ -125,7 +127,7 @@ constexpr Setting kSettings[] = {
     {"gin_fuzzy_search_limit", "0"},
     {"plpgsql.extra_errors", "none"},
     {"plpgsql.extra_warnings", "none"},
-    // The format of texts.
+    // These settings fix the format of texts.
     {"timezone", "UTC"},
     {"datestyle", "ISO, MDY"},
     {"intervalstyle", "postgres"},
@@ -133,8 +135,9 @@ constexpr Setting kSettings[] = {
     {"bytea_output", "hex"},
     {"client_encoding", "UTF8"},
     {"client_min_messages", "warning"},
-    // Our statements look rows up by key. A cached plan from when a table was small would scan the
-    // whole table after it has grown to millions of rows, until the server's statistics notice.
+    // Our statements find rows by key. A plan that was cached when a table was small would scan the
+    // whole table after the table has grown to millions of rows, until the server's statistics
+    // change.
     {"jit", "off"},
     {"enable_seqscan", "off"},
     {"enable_hashjoin", "off"},
@@ -145,9 +148,9 @@ constexpr Setting kSettings[] = {
     {"enable_bitmapscan", "on"},
 };
 
-/// Settings that not every server has, or that an ordinary role may not set: they are set only if
-/// the server has another value. If the role then may not set it, the session fails: without the
-/// triggers of the database, for example, the filter would not apply.
+/// Settings that only some servers have, or that an ordinary role may not set. They are set only if
+/// the server has another value. If the role may not set one of them, the session fails: without
+/// the triggers of the database, for example, the filter would not apply.
 constexpr Setting kRareSettings[] = {
     {"transaction_timeout", "0"},  // PostgreSQL 17
     {"restrict_nonsystem_relation_kind", ""},
@@ -156,7 +159,7 @@ constexpr Setting kRareSettings[] = {
 
 std::string settings(const std::string& application_name) {
   std::string name;
-  // The server may still treat a backslash as an escape.
+  // The server may still treat a backslash as an escape, so a backslash becomes a question mark.
   for (const char c : application_name.substr(0, 63)) {
     if (c == '\'') name += '\'';
     name += c == '\\' ? '?' : c;
@@ -175,7 +178,8 @@ std::string settings(const std::string& application_name) {
   return sql;
 }
 
-/// A row of the statements in connection_string.sql. A role may not read all of the values.
+/// A row of the statements in connection_string.sql. A role may lack the right to read some of the
+/// values.
 struct ServerIdentity {
   std::int32_t server_pid;
   bool in_recovery;
@@ -187,10 +191,10 @@ struct ServerIdentity {
   std::optional<std::string> system;
 };
 
-// These statements are not prepared: a pooler in transaction mode, which is not excluded yet, loses
-// prepared statements.
+// The statements that set up a session are not prepared. At this point a pooler in transaction
+// mode, which loses prepared statements, is still possible.
 
-/// Takes one round trip if the role may read all values.
+/// Sets up the session and reads its identity in one round trip, if the role may read all values.
 Rows ask(Session& session, const std::string& application_name) {
   const std::string before = settings(application_name);
   for (const Statement* identity : {&sql::session_identity, &sql::session_identity_of_role}) {
@@ -208,7 +212,7 @@ std::optional<std::string> read_token(Session& session) {
     const auto tokens = rows_of<std::string>(session.run(sql::session_token.sql));
     return tokens.empty() ? std::nullopt : std::optional(tokens.front());
   } catch (const DefectError&) {
-    // A role that may not read these values.
+    // The role may not read this table.
     return std::nullopt;
   }
 }
@@ -240,7 +244,7 @@ std::optional<std::string> connection_string_problem(const std::string& text) {
   std::string problem;
   const ConnectionOptions options = parse_options(text, problem);
   if (!options) {
-    // libpq repeats the string in its message, so it only gets the part that may be shown.
+    // libpq repeats the string in its message, so it gets only the part that may be shown.
     std::string shown;
     if (parse_options(without_password(text), shown)) {
       return "the password is malformed: in a URL, special characters are percent-encoded";

@@ -8,46 +8,48 @@
 
 namespace skua::postgres {
 
-/// The error in a connection string (`postgresql://...` or `key=value ...`), for users and without
-/// its password; nothing if libpq can parse it. Does not connect.
+/// Returns the error in a connection string (`postgresql://...` or `key=value ...`), for users and
+/// without the password, or nothing if libpq can parse the string. Does not connect.
 std::optional<std::string> connection_string_problem(const std::string& text);
 
-/// The connection string with `***` instead of its password, for messages. In a malformed string it
-/// hides everything that may be a password.
+/// Returns the connection string with `***` instead of its password, for messages. In a malformed
+/// string everything that may be a password is hidden.
 std::string without_password(std::string text);
 
-/// What a connection string names.
+/// The names in a connection string.
 struct ConnectionNames {
   std::string user;
   std::string database;
   bool has_password = false;
 };
 
-/// Reads a connection string without a problem. What it does not name is what libpq uses: the
-/// environment, the user of the operating system, and the name of the user for the database.
+/// Reads a connection string without a problem. Names that the string does not have are those that
+/// libpq uses: from the environment, the user of the operating system, and for the database the
+/// name of the user.
 ConnectionNames connection_names(const std::string& text);
 
-/// The same connection to another database.
+/// Returns the same connection string for another database.
 std::string with_database(const std::string& text, const std::string& database);
 
-/// Identifies this process: 128 random bits, chosen once, as 22 characters of base64url. A process
-/// number is not enough: in a container it is 1 after every restart, with the same host name.
+/// Returns a text that identifies this process: 128 random bits, chosen once, as 22 characters of
+/// base64url. A process number is not enough: in a container it is 1 after every restart, with the
+/// same host name.
 const std::string& process_token();
 
-/// The name of this process for other sessions in `pg_stat_activity`: `<role> pid N at HOST TOKEN`,
-/// cut to the 63 bytes that PostgreSQL stores. The token is always complete.
+/// Returns the name of this process for other sessions in `pg_stat_activity`: `<role> pid N at HOST
+/// TOKEN`, cut to the 63 bytes that PostgreSQL stores. The token is always complete.
 std::string process_name(const std::string& role);
 
-/// What the server reported while the session was set up.
+/// The facts that the server reported while the session was set up.
 struct SessionFacts {
   DatabaseIdentity database;
-  /// The server process of this connection.
+  /// The process id of the server process for this connection.
   int server_pid = 0;
 };
 
-/// Sets the name of a new session and all settings that the program relies on, independent of the
-/// server, the database, the role and the environment. Reads the identity of the database. Two
-/// round trips. Throws SqlError.
+/// Sets the name of a new session and all settings that the program relies on, whatever the server,
+/// the database, the role and the environment have set. Reads the identity of the database. Takes
+/// two round trips. Throws SqlError.
 SessionFacts set_up_session(Session& session, const std::string& application_name);
 
 }  // namespace skua::postgres

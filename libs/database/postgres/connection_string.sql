@@ -1,5 +1,5 @@
--- The identity of the database and of the server. The columns are the fields of ServerIdentity. If the role may not read
--- one of the values, the next statement is tried, which reads fewer of them.
+-- Reads the identity of the database and of the server. The columns are the fields of ServerIdentity. If the role may not read
+-- one of the values, the program tries the next statement, which reads fewer values.
 
 -- fragment: session_database
 SELECT pg_backend_pid(), pg_is_in_recovery(), (SELECT oid FROM pg_database WHERE datname = current_database()),
@@ -11,7 +11,7 @@ SELECT pg_backend_pid(), pg_is_in_recovery(), (SELECT oid FROM pg_database WHERE
   )
 
 -- fragment: session_wal
--- The timeline, and positions in bytes from the beginning of the WAL. A standby has neither.
+-- These columns are the timeline, and positions in bytes from the beginning of the WAL. A standby has neither.
 CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END,
   CASE WHEN NOT pg_is_in_recovery() THEN (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::int8 END,
   CASE WHEN NOT pg_is_in_recovery() THEN (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::int8 END

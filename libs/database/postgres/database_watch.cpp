@@ -7,8 +7,8 @@
 namespace skua::postgres {
 namespace {
 
-/// How one database differs from the other, or is an older state of it; nothing if there is no
-/// visible difference. Unknown values are not compared.
+/// Describes how one database differs from the other, or is an older state of the other. Returns
+/// nothing if there is no visible difference. Unknown values are not compared.
 std::optional<std::string> difference(const DatabaseIdentity& known, const DatabaseIdentity& found,
                                       std::optional<std::int64_t> flushed) {
   const auto differs = [](const auto& one, const auto& other) {

@@ -29,8 +29,8 @@ Lock make_lock(Session& session, std::uint64_t kind, std::string_view name) {
   return {static_cast<std::int64_t>(key), name};
 }
 
-/// The locks that other sessions hold at this moment. Call it outside a transaction, so that it
-/// keeps no lock.
+/// Returns the locks that other sessions hold at this moment. Call this function outside of a
+/// transaction, so that no lock stays.
 std::vector<Lock> busy_of(Session& session, std::span<const Lock> locks) {
   const std::vector<bool> free = try_lock_xact(session, locks);
   std::vector<Lock> busy;
@@ -42,7 +42,7 @@ std::vector<Lock> busy_of(Session& session, std::span<const Lock> locks) {
 
 std::string busy_text(Session& session, std::span<const Lock> locks) {
   const std::vector<Lock> busy = busy_of(session, locks);
-  // It has just been released.
+  // The lock has just been released.
   if (busy.empty()) return "a lock was not free in time";
   note_busy(session, busy);
   const auto owner = lock_owner(session, RecordLockKey{busy.front().key});
@@ -71,18 +71,20 @@ constexpr std::chrono::seconds kForgetAfter{30};
 constexpr std::chrono::minutes kTellEvery{1};
 constexpr std::size_t kMost = 10'000;
 
-// Constant, because all processes on a database must agree on them.
+// All processes on a database must agree on these numbers, so they never change.
 constexpr std::int32_t kSources = 0x736b7501;
 constexpr std::int32_t kSingle = 0x736b7502;
-/// All processes that hold a source share this lock, so one query is enough.
+/// All processes that hold a source share this lock, so one query finds whether any source is
+/// locked.
 constexpr NamedLockKey kAnySource{kSingle, 1};
 constexpr NamedLockKey kMigration{kSingle, 2};
-// 3 to 6 were the locks of the change log and of consumers (schema/migrations/0065_log_locks.sql).
+// The numbers 3 to 6 were the locks of the change log and of consumers
+// (schema/migrations/0065_log_locks.sql).
 constexpr NamedLockKey kPlc{kSingle, 7};
 
 constexpr std::chrono::minutes kSayEvery{1};
 
-/// Users choose the names of sources, and there are few: 31 bits distinguish them.
+/// 31 bits are enough, because only users choose the names of sources, and there are few sources.
 NamedLockKey key_of(std::string_view source) {
   const atproto::Digest digest = atproto::sha256(as_bytes(source));
   std::uint32_t number = 0;
@@ -100,12 +102,13 @@ void unlock(Session& session, NamedLockKey key,
   try {
     session.execute(statement, key.space, key.key);
   } catch (const std::exception&) {
-    // Then the connection is lost, and the lock with it.
+    // The statement fails only if the connection is lost, and then the lock is lost too.
     return;
   }
 }
 
-/// Runs a statement that waits for a lock. False: the lock was not free within the session's limit.
+/// Runs a statement that waits for a lock. Returns false if the lock was not free within the
+/// session's limit.
 bool wait_for(Session& session, const Statement& statement, NamedLockKey key) {
   try {
     session.execute(statement, key.space, key.key);
@@ -116,8 +119,9 @@ bool wait_for(Session& session, const Statement& statement, NamedLockKey key) {
   }
 }
 
-/// If a connection broke only on our side, the server does not know yet, and the old session still
-/// holds the locks of this process. A process locks each source once.
+/// Ends an earlier session of this process. If a connection broke only on our side, the server does
+/// not know this yet, and the earlier session still holds its locks. No other session of this
+/// process can hold them, because a process locks each source once.
 void end_former_session(Session& session, NamedLockKey key, std::string_view what) {
   if (session.execute(sql::lock_end_former, key.space, key.key, process_token()).empty()) return;
   logger("store")->warn("a former connection of this process still held {}: it was terminated",
@@ -179,7 +183,7 @@ void note_busy(Session& session, std::span<const Lock> locks) noexcept {
                             duration_text(one.busy_for), *owner);
     }
   } catch (const std::exception&) {
-    // The connection broke; its next use will report this.
+    // The connection broke. Its next use will report this.
     return;
   }
 }

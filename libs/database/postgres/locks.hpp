@@ -17,42 +17,42 @@
 namespace skua::postgres {
 
 // PostgreSQL has two spaces of advisory locks: one 64-bit number, and two 32-bit numbers. Accounts
-// and handles use the first, sources and migrations the second (postgres/locks.hpp). In the
-// first, the three highest bits are the kind: 0 to 4 are the record types, 5 is a handle. The rest
-// is a SipHash with the database's secret, so that nobody can choose a name whose lock collides
-// with another one.
+// and handles use the first space, sources and migrations the second. In the first space, the three
+// highest bits are the kind: 0 to 4 are the record types, 5 is a handle. The other bits are a
+// SipHash with the database's secret, so that nobody can choose a name whose lock collides with
+// another one.
 
 /// The lock of an account's record type, or of a handle. `name` is the DID or the handle, for the
-/// log; the caller's text must outlive it.
+/// log; the caller's text must outlive the lock.
 struct Lock {
   std::int64_t key = 0;
   std::string_view name;
 };
 
-/// The lock of (record type, DID). `record_type` is below 5. Reads the database's secret once a
-/// session. Throws SqlError.
+/// Returns the lock of (record type, DID). `record_type` is below 5. Each session reads the
+/// database's secret once. Throws SqlError.
 Lock account_lock(Session& session, std::uint8_t record_type, std::string_view did);
-/// The lock of a handle.
+/// Returns the lock of a handle.
 Lock handle_lock(Session& session, std::string_view handle);
 
 /// Sorts locks into the order in which all sessions take them, and removes duplicates.
 void sort_locks(std::vector<Lock>& locks);
 
-/// Takes locks for the transaction, in their order, in one statement; does not wait. `locks` comes
-/// from `sort_locks`: the common order prevents deadlocks between batches. The result is true at
-/// the position of each lock that this transaction now holds.
+/// Takes locks for the transaction, in their order, in one statement, and does not wait. `locks`
+/// comes from `sort_locks`: the common order prevents deadlocks between batches. The result is true
+/// at the position of each lock that this transaction now holds.
 std::vector<bool> try_lock_xact(Session& session, std::span<const Lock> locks);
 
-/// Takes locks for the transaction in ascending order and in one statement, so that no two callers
-/// deadlock, and waits for each. `locks` may be in any order and contain duplicates. If a lock is
-/// not free within the session's `lock_timeout`, the transaction is rolled back, which releases the
-/// others. The ServerError (55P03) then names the session that holds the lock, and the caller
-/// repeats the transaction.
+/// Takes locks for the transaction and waits for each of them. Takes them in ascending order in one
+/// statement, so that no two callers deadlock. `locks` may be in any order and contain duplicates.
+/// If a lock is not free within the session's `lock_timeout`, the transaction is rolled back, which
+/// releases the other locks. The ServerError (55P03) then names the session that holds the lock,
+/// and the caller repeats the transaction.
 void lock_xact(Session& session, std::vector<Lock> locks);
 
 /// Records that other sessions hold these locks. Once a minute the log names locks that have been
-/// held for a minute, with the session that holds each. Call it outside a transaction. Never
-/// throws, because it only serves the log.
+/// held for a minute, with the session that holds each. Call this function outside of a
+/// transaction. Never throws, because only the log depends on it.
 void note_busy(Session& session, std::span<const Lock> locks) noexcept;
 
 /// An advisory lock of one 64-bit number.
@@ -66,13 +66,14 @@ struct NamedLockKey {
   std::int32_t key = 0;
 };
 
-/// The session that holds a lock in this session's database, for messages: its application name,
-/// server process, address and start time. Nothing if no session holds it. Throws SqlError.
+/// Returns the session that holds a lock in this session's database, for messages: its application
+/// name, server process, address and start time. Returns nothing if no session holds the lock.
+/// Throws SqlError.
 std::optional<std::string> lock_owner(Session& session, RecordLockKey key);
 std::optional<std::string> lock_owner(Session& session, NamedLockKey key);
 
 /// Measures how long other sessions have held the locks that this process waits for. Any thread.
-/// Bounded: 10,000 locks.
+/// Bounded to 10,000 locks.
 class BusyLocks {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -82,9 +83,9 @@ class BusyLocks {
     std::chrono::seconds busy_for;
   };
 
-  /// Other sessions hold these locks now. A lock that was not reported for 30 seconds counts as
-  /// free in between. Returns the locks that have been held for a minute or longer and were not
-  /// returned within the last minute.
+  /// Notes that other sessions hold these locks now. A lock that was not reported for 30 seconds
+  /// counts as free in between. Returns the locks that have been held for a minute or longer and
+  /// were not returned within the last minute.
   std::vector<Busy> seen(std::span<const Lock> locks, Time now);
 
  private:
@@ -95,26 +96,27 @@ class BusyLocks {
   };
 
   std::mutex mutex_;
-  // The keys are hashes already, and outsiders cannot predict them.
+  // The keys are hashes already, and outsiders cannot predict them, so the map needs no other hash.
   boost::unordered_flat_map<std::int64_t, Entry> entries_;
 };
 
-/// The instance of this process.
+/// Returns the instance of this process.
 BusyLocks& busy_locks();
 
-// Session advisory locks of two 32-bit numbers: a class of ours, and a number within it. Locks of
-// accounts and handles cannot collide with them (postgres/locks.hpp).
+// A session advisory lock has two 32-bit numbers: a class that we define, and a number within the
+// class. Locks of accounts and handles use one 64-bit number, so they cannot collide with these
+// locks.
 
-/// Another session holds the lock of the source; the message names the session.
+/// Another session holds the lock of the source. The message names the session.
 class SourceBusy : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Prevents a second process from reading the same source into the same database, while this object
+/// Prevents a second process from reading the same source into the same database while this object
 /// and its session exist. If the session's connection breaks, the lock is lost.
 class SourceLock {
  public:
-  /// Waits at most `patience`: after a process is killed, its lock stays until the server notices.
+  /// Waits at most `patience`, because the lock of a killed process stays until the server notices.
   /// If an earlier session of this process (process_name) still holds the lock, that session is
   /// terminated. Throws SourceBusy with the application name, process id and start time of the
   /// session that holds the lock, or SqlError.
@@ -129,19 +131,19 @@ class SourceLock {
   const NamedLockKey key_;
 };
 
-/// The session that holds a source, for messages; nothing if it is free.
+/// Returns the session that holds a source, for messages, or nothing if the source is free.
 std::optional<std::string> source_owner(Session& session, std::string_view source);
 
-/// Prevents all sources from being locked until the caller's transaction ends; others wait. For
-/// work that must not run while a source is read. False: a source is locked already;
-/// `any_source_owner` names one.
+/// Prevents all sources from being locked until the caller's transaction ends; other sessions wait.
+/// Used for work that must not run while a source is read. Returns false if a source is locked
+/// already; `any_source_owner` names one.
 bool keep_sources_away_xact(Session& session);
 
-/// A session that holds any source, for messages; nothing if all are free.
+/// Returns a session that holds any source, for messages, or nothing if all sources are free.
 std::optional<std::string> any_source_owner(Session& session);
 
 /// Prevents two processes from migrating one database at the same time. Waits for the other
-/// process, and logs this once a minute.
+/// process, and logs the wait once a minute.
 class MigrationLock {
  public:
   explicit MigrationLock(Session& session);
@@ -153,18 +155,19 @@ class MigrationLock {
   Session& session_;
 };
 
-/// Takes the lock of the process that follows the PLC directory, until the session ends.
-/// Does not wait. Call it until it is true. False: another session has it. One of this process
-/// (process_name) is terminated.
+/// Takes the lock of the process that follows the PLC directory, until the session ends. Does not
+/// wait. Returns false if another session has the lock; call the function again until it returns
+/// true. If an earlier session of this process (process_name) has the lock, that session is
+/// terminated.
 bool try_plc_lock(Session& session);
 
-/// The session that follows the PLC directory, for messages; nothing if none does.
+/// Returns the session that follows the PLC directory, for messages, or nothing if none does.
 std::optional<std::string> plc_lock_owner(Session& session);
 
-/// Prevents all sources from being read while it exists, because the schema changes.
+/// Prevents all sources from being read while this object exists, because the schema changes.
 class NoSources {
  public:
-  /// Does not wait. Throws SourceBusy, which names the session that holds the lock, or SqlError.
+  /// Does not wait. Throws SourceBusy with the session that holds the lock, or SqlError.
   explicit NoSources(Session& session);
   ~NoSources();
   NoSources(const NoSources&) = delete;

@@ -5,7 +5,7 @@ SELECT pg_try_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k;
 SELECT pg_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k;
 
 -- fragment: lock_owner
--- pg_locks splits the number of an advisory lock into two halves. objsubid 1 means one 64-bit number, 2 means two 32-bit
+-- pg_locks splits the number of an advisory lock into two halves. objsubid is 1 for one 64-bit number, and 2 for two 32-bit
 -- numbers.
 SELECT l.pid, a.application_name, a.client_addr::text, to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS')
 FROM pg_locks AS l
@@ -40,7 +40,7 @@ SELECT pg_advisory_lock_shared($1::int4, $2::int4);
 SELECT pg_advisory_unlock_shared($1::int4, $2::int4);
 
 -- name: lock_end_former
--- The name of a session of this process ends with its token, which is unique (process_name).
+-- The name of a session of this process ends with the process token, which is unique (process_name).
 SELECT pg_terminate_backend(l.pid)
 FROM pg_locks AS l
 JOIN pg_stat_activity AS a ON a.pid = l.pid

@@ -28,8 +28,8 @@ std::string hex_digest(std::string_view text) {
   return digits;
 }
 
-/// A function or view of our schemas, such as `view bsky.posts_view`. Each CREATE OR REPLACE gives
-/// it another place.
+/// A function or view of our schemas, such as `view bsky.posts_view`. Each CREATE OR REPLACE
+/// changes its place.
 struct PlacedObject {
   std::string name;
   std::string place;
@@ -41,7 +41,7 @@ struct PlacedObject {
 struct AppliedFile {
   std::string name;
   std::string checksum;
-  /// The database has all objects of the file.
+  /// Whether the database has all objects of the file.
   bool is_complete;
 };
 
@@ -50,11 +50,11 @@ struct OwnedObject {
   std::string file;
 };
 
-/// The file that creates the views of added lexicons again.
+/// The file that restores the views of added lexicons.
 constexpr const char* kLexiconViews = "views/lexicons.sql";
 
-/// invalid_table_definition, invalid_function_definition: CREATE OR REPLACE cannot change the
-/// columns of a view, or the result of a function, in this way.
+/// Whether CREATE OR REPLACE cannot change the columns of a view or the result of a function in
+/// this way: invalid_table_definition or invalid_function_definition.
 bool needs_drop(const DefectError& error) {
   return error.sqlstate() == "42P16" || error.sqlstate() == "42P13";
 }
@@ -113,13 +113,13 @@ class Application {
     logger("store")->debug("applied {}", file.name);
   }
 
-  /// Runs the file. Returns the objects that it created or replaced.
+  /// Runs the file. Returns the objects that the file created or replaced.
   std::set<std::string> create(const SchemaFile& file) {
     const auto before = query_set<PlacedObject>(session_, sql::definitions_objects);
     session_.run(std::string(file.sql));
     std::set<std::string> created;
     for (const PlacedObject& object : session_.query<PlacedObject>(sql::definitions_objects)) {
-      // Grants change functions, too.
+      // Grants also change functions, so the file itself must contain the object.
       if (!before.contains(object) && creates(file.sql, object.name)) created.insert(object.name);
     }
     return created;
@@ -133,7 +133,8 @@ class Application {
     return objects;
   }
 
-  /// Drops these objects and all of ours that depend on them, whose files are applied later.
+  /// Drops these objects and all objects of ours that depend on them. The files of all dropped
+  /// objects are applied later.
   void drop(const std::set<std::string>& objects, std::string_view reason) {
     std::vector<std::string> ours;
     std::vector<std::string> others;
@@ -148,13 +149,14 @@ class Application {
           reason, fmt::join(others, ", ")));
     }
     for (const std::string& object : ours) {
-      // A name cannot be a parameter. The server quotes it where it must.
+      // A name cannot be a parameter of a statement. The server has quoted the name where
+      // necessary.
       session_.run("DROP " + object);
       names_.insert(lexicon_views_.contains(object) ? kLexiconViews : file_of_.at(object));
     }
   }
 
-  /// Drops what the former versions of the files created, and the present ones do not.
+  /// Drops objects that earlier versions of the files created and the current versions do not.
   void drop_leftovers() {
     std::set<std::string> files;
     for (const SchemaFile& file : known_) files.emplace(file.name);
@@ -171,13 +173,13 @@ class Application {
 
   Session& session_;
   const std::span<const SchemaFile> known_;
-  /// The files that are applied.
+  /// The names of the files that must be applied.
   std::set<std::string> names_;
-  /// By object: the file that created it before this run.
+  /// For each object, the file that created it before this run.
   std::map<std::string, std::string> file_of_;
-  /// The views of added lexicons. No file names them.
+  /// The views of added lexicons. No file names these views.
   std::set<std::string> lexicon_views_;
-  /// The objects of the files that were applied.
+  /// The objects of the files that this run has applied.
   std::set<std::string> created_;
 };
 
@@ -198,8 +200,8 @@ std::map<int, Applied> applied_migrations(Session& session) {
   return applied;
 }
 
-/// If a query uses a table for longer than that, it should end first: later queries would wait
-/// behind us.
+/// If a query uses a table for longer than this time, we give up, so that later queries do not wait
+/// behind our lock.
 constexpr std::chrono::minutes kTablePatience{1};
 
 void record_baseline(Session& session, const Schema& schema) {
@@ -214,8 +216,8 @@ void record_baseline(Session& session, const Schema& schema) {
       label, found.name, found.checksum, checksum));
 }
 
-/// A database without the row of the baseline: those of `Schema::former` become the baseline.
-/// Returns the version of its newest migration.
+/// Checks a database without the row of the baseline. Only the databases of `Schema::former` may
+/// become the baseline. Returns the version of the newest migration of the database.
 int former_version(const std::map<int, Applied>& applied, const Schema& schema) {
   const int newest = applied.rbegin()->first;
   std::string checksums;
@@ -239,7 +241,7 @@ int former_version(const std::map<int, Applied>& applied, const Schema& schema) 
       schema.former.empty() ? schema.baseline : schema.former.begin()->first));
 }
 
-/// The migrations after `first` that the database lacks.
+/// Returns the migrations after `first` that the database lacks.
 std::vector<Migration> pending_migrations(const std::map<int, Applied>& applied,
                                           const Schema& schema, int first) {
   std::vector<Migration> pending;
@@ -287,7 +289,7 @@ std::string Schema::tables_checksum() const {
 }
 
 std::vector<SchemaFile> changed_definitions(Session& session, std::span<const SchemaFile> known) {
-  // The checksum of each file; empty: an object of the file is missing.
+  // The checksum of each applied file. Empty if an object of the file is missing.
   std::map<std::string, std::string> applied;
   for (const auto& [name, checksum, is_complete] :
        session.query<AppliedFile>(sql::definitions_files)) {

@@ -1,6 +1,5 @@
 -- fragment: schema_objects
--- The functions and views of our schemas, such as `view bsky.posts_view`. The place is another one after each CREATE OR
--- REPLACE.
+-- Returns the functions and views of our schemas, such as `view bsky.posts_view`. Each CREATE OR REPLACE changes the place.
 objects AS (
   SELECT o.classid, o.objid, o.place, i.type || ' ' || i.identity AS name
   FROM (
@@ -21,8 +20,8 @@ WITH {{schema_objects}}
 SELECT name, place FROM objects;
 
 -- name: definitions_dependents
--- The named objects and all that depend on them. An object comes before those on which it depends. A view depends on
--- another one through its rule, and a function through the row type.
+-- Returns the named objects and all objects that depend on them. An object comes before the objects on which it depends. A view
+-- depends on another view through its rule, and a function depends on it through the row type.
 WITH RECURSIVE {{schema_objects}},
 dependents(classid, objid, depth) AS (
   SELECT classid, objid, 0 FROM objects WHERE name = ANY($1::text[])
@@ -55,7 +54,7 @@ SELECT to_regclass('skua.lexicons') IS NOT NULL;
 SELECT format('view lexicon.%I', view_name) FROM skua.lexicons WHERE view_name IS NOT NULL;
 
 -- name: definitions_files
--- The last column: all objects of the file exist.
+-- The last column tells whether all objects of the file exist.
 WITH {{schema_objects}}
 SELECT f.name, f.checksum, f.objects <@ ARRAY(SELECT o.name FROM objects AS o) FROM skua.schema_files AS f;
 

@@ -36,7 +36,7 @@ const Problem* problem_of(const SqlError& error) {
   const std::string_view state = error.sqlstate();
   if (state == kReadOnly) return &problem("database-read-only");
   if (state == kDiskFull) return &problem("disk-full");
-  // Other memory of the server has the same SQLSTATE.
+  // A lack of other memory of the server has the same SQLSTATE.
   if (state == kOutOfMemory) {
     return contains(error.what(), "shared memory") ? &problem("lock-table-full") : nullptr;
   }

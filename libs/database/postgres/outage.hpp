@@ -16,38 +16,38 @@
 
 namespace skua::postgres {
 
-/// The problem of the server that an error shows: the server cannot be reached, is read-only, or
-/// lacks disk space, locks or connections. Null: another error.
+/// Returns the problem of the server that an error shows: the server cannot be reached, is
+/// read-only, or lacks disk space, locks or connections. Returns null for another error.
 const Problem* problem_of(const SqlError& error);
 
-/// The problem of an outage, by the reason of the failed attempt to connect: a server that waits to
-/// be promoted is read-only, any other cannot be reached.
+/// Returns the problem of an outage, from the reason of the failed attempt to connect. A server
+/// that waits to be promoted is read-only; any other server cannot be reached.
 const Problem& problem_of_outage(std::string_view reason);
 
-/// A problem of the server while statements meet it repeatedly.
+/// A problem of the server that statements meet repeatedly.
 struct DatabaseProblem {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   const Problem* problem = nullptr;
-  /// The latest error.
+  /// The text of the latest error.
   std::string detail;
   TimePoint first;
   TimePoint last;
 };
 
-/// Remembers which problems of the server the statements of all sessions of a process met. After
-/// half a minute without the problem the next one counts as a new problem. Bounded: one entry for
-/// each problem of the list. Any thread.
+/// Remembers the problems of the server that the statements of all sessions of a process met. After
+/// half a minute without the problem, the next occurrence counts as a new problem. Bounded to one
+/// entry for each problem of the list. Any thread.
 class DatabaseProblems {
  public:
   using TimePoint = DatabaseProblem::TimePoint;
 
   static constexpr std::chrono::seconds kGap{30};
 
-  /// A statement failed. No effect if the error shows no problem of the server.
+  /// Notes a failed statement. Has no effect if the error shows no problem of the server.
   void met(const SqlError& error, TimePoint now);
 
-  /// The problems that statements met within the last `kGap`, by code.
+  /// Returns the problems that statements met within the last `kGap`, sorted by code.
   std::vector<DatabaseProblem> current(TimePoint now) const;
 
  private:
@@ -55,7 +55,7 @@ class DatabaseProblems {
   std::map<std::string_view, DatabaseProblem> met_;
 };
 
-/// The instance of this process; all sessions report to it.
+/// Returns the instance of this process, to which all sessions report.
 DatabaseProblems& database_problems();
 
 /// A time during which the database server could not be reached.
@@ -80,10 +80,10 @@ class OutageMonitor {
 
   OutageMonitor(const Clock& clock, Log log);
 
-  /// An attempt to connect that started at `began` failed.
+  /// Notes that an attempt to connect, which started at `began`, failed.
   void attempt_failed(Timestamp began, const std::string& reason);
   void connected();
-  /// A caller keeps retrying, so the outage is logged.
+  /// Notes that a caller continues to retry, so that the outage is logged.
   void retrying();
 
   std::optional<Outage> current() const;
@@ -93,18 +93,18 @@ class OutageMonitor {
   const Log log_;
   mutable std::mutex mutex_;
   std::optional<Outage> outage_;
-  /// The time of the last log line; nothing: there was none.
+  /// The time of the last log line, or nothing if there was none.
   std::optional<Timestamp> logged_at_;
-  /// The problem of that line.
+  /// The problem in the last log line.
   const Problem* logged_problem_ = nullptr;
   bool was_connected_ = false;
 };
 
-/// The instance of this process; all sessions report to it.
+/// Returns the instance of this process, to which all sessions report.
 OutageMonitor& outage_monitor();
 
 /// Logs that `what` failed and is retried. If the server could not be reached, the outage monitor
-/// logs the outage, and this line has level debug.
+/// logs the outage, and this line has the level debug.
 void log_retry(const std::string& component, std::string_view what, const SqlError& error);
 
 }  // namespace skua::postgres

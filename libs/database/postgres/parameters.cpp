@@ -43,7 +43,7 @@ struct ArrayTypes {
   TypeOid array;
 };
 
-/// In the order of Array::Type.
+/// The types in the order of Array::Type.
 constexpr std::array<ArrayTypes, 7> kTypes{{{oid::kInt2, oid::kInt2Array},
                                             {oid::kInt4, oid::kInt4Array},
                                             {oid::kInt8, oid::kInt8Array},
@@ -108,7 +108,7 @@ void Values::timestamp(Timestamp value) {
 
 void Values::json(std::string_view value) {
   if (form_ == Form::Array) return text(value);
-  // The version of jsonb's binary form, then the text.
+  // jsonb's binary form is a version and then the text.
   const std::size_t start = encoded_.size();
   append(encoded_, std::uint32_t{0});
   append(encoded_, std::uint8_t{1});
@@ -172,7 +172,7 @@ std::string Array::encode() const {
   append(out, item_type());
   if (count() == 0) return out;
   append(out, static_cast<std::uint32_t>(count()));
-  append(out, std::uint32_t{1});  // the first index
+  append(out, std::uint32_t{1});  // the index of the first item
   out += encoded();
   return out;
 }

@@ -21,7 +21,8 @@
 
 namespace skua::postgres {
 
-/// How PostgreSQL writes values in its binary formats (send and receive functions of its types).
+/// These functions write values in PostgreSQL's binary formats (the send and receive functions of
+/// its types).
 
 /// PostgreSQL counts microseconds from 2000-01-01.
 inline constexpr std::int64_t kPostgresEpoch =
@@ -44,7 +45,7 @@ void append(std::string& out, T value) {
   out.append(bytes.data(), bytes.size());
 }
 
-/// Length and bytes of one array item.
+/// Appends the length and the bytes of one array item.
 template <class T>
 void append_item(std::string& out, T value) {
   std::array<char, 4 + sizeof(T)> item{};
@@ -55,7 +56,7 @@ void append_item(std::string& out, T value) {
   out.append(item.data(), item.size());
 }
 
-/// Appends `text` without its NULs; returns the number of removed NULs.
+/// Appends `text` without its NULs, and returns the number of removed NULs.
 inline std::size_t append_without_nuls(std::string& out, std::string_view text) {
   std::size_t removed = 0;
   while (!text.empty()) {
@@ -72,7 +73,7 @@ inline std::uint64_t postgres_time(Timestamp value) {
   return static_cast<std::uint64_t>(value.time_since_epoch().count() - kPostgresEpoch);
 }
 
-/// The types of PostgreSQL by their OIDs (pg_type), which are constant.
+/// The OIDs of PostgreSQL's types (pg_type), which are constant.
 
 using TypeOid = std::uint32_t;
 
@@ -102,26 +103,27 @@ inline constexpr TypeOid kTimestamptzArray = 1185;
 inline constexpr TypeOid kJsonb = 3802;
 }  // namespace oid
 
-/// The name of a type for a message, or its number.
+/// Returns the name of a type for a message, or its number.
 std::string type_name(TypeOid oid);
 
 /// Values in PostgreSQL's binary form, one after another: the items of an Array, or the fields of
-/// CopyRows. Thus a table declares once, for both, how its columns derive from a record.
+/// CopyRows. So a table declares only once, for both forms, how its columns derive from a record.
 class Values {
  public:
   void int2(std::int16_t value);
   void int4(std::int32_t value);
   void int8(std::int64_t value);
   void boolean(bool value);
-  /// NUL is removed, because PostgreSQL cannot store it, and counted.
+  /// Appends a text. NULs are removed, because PostgreSQL cannot store them, and counted.
   void text(std::string_view value);
   void bytea(ByteView value);
   void timestamp(Timestamp value);
-  /// JSON text for a column of type jsonb. In an array it is text, and the statement casts it.
+  /// Appends JSON text for a column of type jsonb. In an array it is text, and the statement casts
+  /// it.
   void json(std::string_view value);
-  /// One value of type text[]. In an array it is text, and the statement casts it.
+  /// Appends one value of type text[]. In an array it is text, and the statement casts it.
   void text_list(std::span<const std::string_view> value);
-  /// The same of type int8[].
+  /// Appends one value of type int8[]. In an array it is text, and the statement casts it.
   void int8_list(std::span<const std::int64_t> value);
   void null();
 
@@ -137,8 +139,7 @@ class Values {
   std::string& raw() { return encoded_; }
 
  private:
-  /// Sets the length of the value that was appended from `start` on; `start` is the position of its
-  /// length field.
+  /// Sets the length of the value that begins at `start`. The length field is at `start`.
   void set_length(std::size_t start);
 
   Form form_;
@@ -159,17 +160,18 @@ class Array : public Values {
   TypeOid item_type() const;
   TypeOid array_type() const;
   std::size_t size() const { return count(); }
-  /// The binary form: header and items.
+  /// Returns the binary form: header and items.
   std::string encode() const;
 
  private:
   Type type_;
 };
 
-/// The rows of one binary COPY, in memory: `row`, then its fields in the order of the columns.
+/// The rows of one binary COPY, in memory. Each row is a call of `row` and then its fields in the
+/// order of the columns.
 class CopyRows : public Values {
  public:
-  /// `columns`: the number of fields of each row.
+  /// `columns` is the number of fields of each row.
   explicit CopyRows(std::size_t columns) : Values(Form::Copy), columns_(columns) {}
 
   /// Begins a row.
@@ -184,11 +186,11 @@ class CopyRows : public Values {
   std::size_t rows_ = 0;
 };
 
-/// An array literal such as `{"en","ja"}`, for one value of type text[]. It keeps NULs: `text` of
-/// Values and Params removes and counts them.
+/// Returns an array literal such as `{"en","ja"}`, for one value of type text[]. The literal keeps
+/// NULs, which `text` of Values and Params removes and counts.
 std::string text_array_literal(std::span<const std::string_view> items);
 
-/// Makes an Array, one column of a batch, of the members of a range of structs.
+/// These functions make an Array, one column of a batch, from a range of structs.
 
 namespace detail {
 
@@ -250,10 +252,9 @@ void append_item(Array& array, const T& item) {
 
 }  // namespace detail
 
-/// An array with `member` of each item: a pointer to a member, or a function. The items may be
-/// pointers. The type of the
-/// member is an integer, Tid, bool, Timestamp, text, bytes, or std::optional of one of them; an
-/// absent one is null.
+/// Makes an array of `member` of each item. `member` is a pointer to a member, or a function. The
+/// items may be pointers. The type of the member is an integer, Tid, bool, Timestamp, text, bytes,
+/// or std::optional of one of them; an absent value is null.
 template <std::ranges::input_range Range, class Member = std::identity>
 Array column(const Range& range, Member member = {}) {
   using Item = std::remove_cvref_t<
@@ -264,8 +265,8 @@ Array column(const Range& range, Member member = {}) {
 }
 
 /// The parameters of one statement, in order. The server determines the type of each parameter from
-/// the statement; the session throws DefectError if the value here has another type. A null without
-/// a type fits each of them.
+/// the statement, and the session throws DefectError if a value has another type. A null without a
+/// type fits each type.
 class Params {
  public:
   Params& int2(std::int16_t value);
@@ -279,7 +280,7 @@ class Params {
   Params& null();
   Params& array(const Array& values);
 
-  /// The C++ type determines which of the functions above is called.
+  /// Overloads of `add` select the function for the C++ type.
   void add(std::int16_t value) { int2(value); }
   void add(std::int32_t value) { int4(value); }
   void add(std::int64_t value) { int8(value); }
@@ -299,7 +300,7 @@ class Params {
   void add(Timestamp value) { timestamp(value); }
   void add(const Array& value) { array(value); }
   void add(std::nullopt_t) { null(); }
-  /// An array. Bytes are a range, too, but one value.
+  /// Adds an array. Bytes are also a range, but count as one value.
   template <std::ranges::input_range Range>
   requires(!std::convertible_to<const Range&, std::string_view> &&
            !std::convertible_to<const Range&, ByteView>) void add(const Range& items) {

@@ -120,7 +120,7 @@ bool Rows::boolean(std::size_t row, std::size_t column) const {
 }
 
 Timestamp Rows::timestamp(std::size_t row, std::size_t column) const {
-  // Sessions have UTC and ISO: `2026-07-04 14:38:08.085434+00`.
+  // Sessions use UTC and ISO, so a time has the form `2026-07-04 14:38:08.085434+00`.
   std::string value(text(row, column));
   if (const auto space = value.find(' '); space != std::string::npos) value[space] = 'T';
   if (value.ends_with("+00")) value.replace(value.size() - 3, 3, "Z");

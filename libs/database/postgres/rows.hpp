@@ -26,7 +26,7 @@ namespace skua::postgres {
 
 /// The result of a statement, in text form. Owns its data, and lives on the session's thread.
 /// Accessors throw std::out_of_range for a row or column that does not exist, and
-/// std::invalid_argument for a text that is not of the requested type, null included.
+/// std::invalid_argument for a null or for a text that is not of the requested type.
 class Rows {
  public:
   class Impl;
@@ -36,9 +36,9 @@ class Rows {
   bool empty() const { return size() == 0; }
   std::size_t affected() const;
   std::size_t columns() const;
-  /// Throws std::out_of_range. Valid as long as the Rows.
+  /// Returns the name of a column, which is valid as long as the Rows. Throws std::out_of_range.
   std::string_view column_name(std::size_t column) const;
-  /// The type of a column. Throws std::out_of_range.
+  /// Returns the type of a column. Throws std::out_of_range.
   TypeOid column_type(std::size_t column) const;
   bool is_null(std::size_t row, std::size_t column) const;
   std::string_view text(std::size_t row, std::size_t column) const;
@@ -49,20 +49,21 @@ class Rows {
   Bytes bytea(std::size_t row, std::size_t column) const;
   bool boolean(std::size_t row, std::size_t column) const;
   double real(std::size_t row, std::size_t column) const;
-  /// Of a column of type timestamptz.
+  /// Reads a column of type timestamptz.
   Timestamp timestamp(std::size_t row, std::size_t column) const;
 
  private:
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Reads the rows of an answer as structs: the fields are the columns in their order.
+/// These functions read the rows of an answer as structs, whose fields are the columns in their
+/// order.
 
 /// The C++ types that a column can have, as groups of types of PostgreSQL.
 enum class ColumnKind : std::uint8_t { Int2, Int4, Int8, Boolean, Real, Text, Bytes, Time };
 
 /// Throws DefectError unless the column can be read as `kind`: an integer of at most that size, a
-/// number with a fraction, a timestamptz, or for Text a type whose text form is read as it is.
+/// number with a fraction, a timestamptz, or for Text a type whose text form needs no conversion.
 void check_column(const Rows& rows, std::size_t column, ColumnKind kind);
 /// Throws DefectError unless the answer has `count` columns.
 void check_column_count(const Rows& rows, std::size_t count);
@@ -116,7 +117,7 @@ struct Field<atproto::Tid> {
   }
 };
 
-/// Bytes of a fixed number, such as a digest.
+/// A field of a fixed number of bytes, such as a digest.
 template <std::size_t Size>
 struct Field<std::array<std::uint8_t, Size>> {
   static constexpr ColumnKind kKind = ColumnKind::Bytes;
@@ -167,11 +168,11 @@ Row read_fields(const Rows& rows, std::size_t row, std::index_sequence<Columns..
 
 }  // namespace detail
 
-/// The rows as values of `Row`: a struct with a field for each column, or the type of a field, for
-/// one column. A field is an integer, Tid, bool, double, std::string, Bytes, an array of bytes,
-/// Timestamp, a duration (an int8 in its unit), or std::optional of one of them, which can be null.
-/// Throws DefectError if number or types of the columns differ, and std::invalid_argument for a
-/// null in a field that is not optional.
+/// Returns the rows as values of `Row`: a struct with a field for each column, or for one column
+/// the type of a field. A field is an integer, Tid, bool, double, std::string, Bytes, an array of
+/// bytes, Timestamp, a duration (an int8 in its unit), or std::optional of one of them, which can
+/// be null. Throws DefectError if the number or the types of the columns differ, and
+/// std::invalid_argument for a null in a field that is not optional.
 template <class Row>
 std::vector<Row> rows_of(const Rows& rows) {
   std::vector<Row> read;

@@ -23,8 +23,8 @@ ServerProblem unsafe(std::string_view name) {
 
 constexpr int kPoolRounds = 5;
 
-/// Does not prepare the statement: a pooler in transaction mode, which is not excluded yet, loses
-/// prepared statements.
+/// Runs a statement without preparing it. At this point a pooler in transaction mode, which loses
+/// prepared statements, is still possible.
 template <class Row>
 Row run_one(Session& session, const Statement& statement) {
   return rows_of<Row>(session.run(statement.sql)).at(0);
@@ -68,7 +68,7 @@ std::vector<ServerProblem> server_problems(const ServerFacts& facts, const Serve
                      needed_connections + facts.reserved_connections + 10)});
   }
 
-  // All sessions share the lock table, and each may use more than its share.
+  // All sessions share the lock table, and each session may use more than its share.
   const std::int64_t sharers = facts.max_connections + facts.max_prepared_transactions;
   const auto needed_locks = static_cast<std::int64_t>(needs.locks);
   if (facts.max_locks_per_transaction * sharers < needed_locks) {
@@ -94,7 +94,8 @@ std::optional<std::string> pooling_problem(Session& one, const std::string& url)
     const std::int32_t before = server_process(one);
     const Transaction transaction(other);
     const std::int32_t others = server_process(other);
-    // In this order: if both sessions share one process, the query would wait for the transaction.
+    // The order matters: if both sessions share one process, the last query would wait for the
+    // transaction.
     if (before == others || before != first || server_process(one) != first) {
       return "a pooler in transaction mode is between skua and PostgreSQL (PgBouncer's pool_mode = "
              "transaction, or statement): sessions lose their settings, prepared statements and "

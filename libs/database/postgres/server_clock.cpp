@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// The error of a comparison is at most half of this.
+/// The error of a comparison is at most half of this time.
 constexpr std::chrono::seconds kLongestAnswer{2};
 
 microseconds steady_now() {

@@ -20,16 +20,16 @@ namespace skua::postgres {
 
 namespace {
 
-/// Defaults for the connection string. Without them a server that vanished would block a worker for
-/// hours.
+/// The defaults for the connection string. Without them a server that vanished would block a worker
+/// for hours.
 constexpr const char* kDefaults[][2] = {
     {"connect_timeout", "10"}, {"keepalives_idle", "30"},     {"keepalives_interval", "10"},
     {"keepalives_count", "3"}, {"tcp_user_timeout", "60000"},
 };
 
-/// Prepared statements keep their plans, which depend on the table sizes at planning time. Tables
-/// grow a thousandfold before the server's statistics show it, so statements are planned again
-/// regularly.
+/// The number of transactions after which statements are planned again. Prepared statements keep
+/// their plans, which depend on the table sizes at planning time, and tables grow a thousandfold
+/// before the server's statistics show the growth.
 constexpr std::uint64_t kTransactionsAPlan = 200;
 
 /// The two halves of the secret.
@@ -53,8 +53,8 @@ std::string with_defaults(const std::string& url) {
   return result;
 }
 
-/// Runs `f`, and converts libpqxx's exceptions to our three error classes. For some errors of the
-/// server libpqxx has classes of its own; in version 6 they have no SQLSTATE.
+/// Runs `f`, and converts libpqxx's exceptions to our three error classes. libpqxx has its own
+/// classes for some errors of the server, which have no SQLSTATE in version 6.
 template <class F>
 decltype(auto) translating(F&& f) {
   try {
@@ -76,7 +76,7 @@ decltype(auto) translating(F&& f) {
   } catch (const pqxx::failure& e) {
     throw_sql_error(one_line(e.what()), "");
   } catch (const std::logic_error& e) {
-    // Wrong use of libpqxx, or a bug in it.
+    // The cause is a wrong use of libpqxx, or a bug of libpqxx.
     throw DefectError(one_line(e.what()), "");
   }
 }
@@ -93,7 +93,7 @@ class Session::Impl {
         [&] { return translating([&] { return Rows(std::make_shared<const Rows::Impl>(f())); }); });
   }
 
-  /// Runs one statement and records how it ended.
+  /// Runs one statement and records whether it failed.
   template <class F>
   auto noting(F&& f) {
     try {
@@ -103,7 +103,7 @@ class Session::Impl {
     } catch (const SqlError& e) {
       failed = in_transaction;
       database_problems().met(e, std::chrono::steady_clock::now());
-      // The server has ended the session, even if the socket does not show it yet.
+      // The server has ended the session, even if the socket does not show this yet.
       if (e.sqlstate().starts_with("57P") || e.sqlstate().starts_with("08")) broken = true;
       throw;
     }
@@ -114,7 +114,7 @@ class Session::Impl {
   std::optional<SipKey> lock_secret;
   bool in_transaction = false;
   std::uint64_t transactions = 0;
-  /// A statement of this transaction failed, and none succeeded after it.
+  /// Whether a statement of this transaction failed and none succeeded after it.
   bool failed = false;
   bool broken = false;
 };
@@ -165,7 +165,7 @@ void Session::begin() {
 void Session::commit() {
   if (!impl_->in_transaction) throw DefectError("no transaction is open", "25P01");
   if (impl_->failed) {
-    // The server would answer COMMIT with a rollback, and call it success.
+    // The server would answer COMMIT with a rollback, and report success.
     rollback();
     throw DefectError("commit of a transaction in which a statement failed", "25P02");
   }
@@ -181,12 +181,12 @@ void Session::rollback() noexcept {
   try {
     run("ROLLBACK");
   } catch (const std::exception& e) {
-    // The state of the connection is unknown: it must not be used again.
+    // The state of the connection is unknown, so the connection must not be used again.
     impl_->broken = true;
     try {
       logger("store")->debug("rollback: {}", e.what());
     } catch (...) {
-      // Nothing more can be done.
+      // The connection is marked as broken, so the error has no further consequence.
     }
   }
 }

@@ -16,30 +16,31 @@
 
 namespace skua::postgres {
 
-/// A statement that a session prepares on first use. Each name is unique in the program. Most
-/// statements stand in the SQL files of a library, which the build makes into constants of this
-/// type (libs/README.md).
+/// A statement that a session prepares on its first use. Each name is unique in the program. Most
+/// statements are in the SQL files of a library, which the build makes into constants of this type
+/// (libs/README.md).
 struct Statement {
   std::string name;
   std::string sql;
 };
 
-/// How long a statement waits for a lock of a row or table, or an advisory lock, before it fails
-/// with 55P03. The caller then repeats the transaction, which releases its own locks first.
+/// The time that a statement waits for a lock of a row or table, or for an advisory lock, before it
+/// fails with 55P03. The caller then repeats the transaction, which first releases the locks of the
+/// transaction.
 inline constexpr std::chrono::milliseconds kLockPatience{10'000};
 
 /// One connection to PostgreSQL. Lives on one thread, is never shared, and blocks. All functions
-/// throw SqlError. After a ServerError that broke the connection `connected()` is false: create a
-/// new session.
+/// throw SqlError. After a ServerError that broke the connection, `connected()` is false, and the
+/// caller must create a new session.
 class Session {
  public:
   /// Connects to `url`, `postgresql://...` or `key=value ...`. Unless the URL has other settings,
-  /// it waits 10 s for the server and detects a dead one. Other sessions see `application_name`,
-  /// cut to 63 bytes. The session sets everything that it relies on (see set_up_session): commits
-  /// wait for the disk, waits for locks end after `kLockPatience`, times are in UTC, and the
-  /// planner prefers look-ups by key, which suits our statements. A caller that runs reports must
-  /// reset the last one. Also throws DatabaseChanged if the database is not the one that this
-  /// process used at that address before (DatabaseWatch).
+  /// the session waits 10 s for the server and detects a dead server. Other sessions see
+  /// `application_name`, cut to 63 bytes. The session sets everything that it relies on (see
+  /// set_up_session): commits wait for the disk, waits for locks end after `kLockPatience`, times
+  /// are in UTC, and the planner prefers look-ups by key, which suits our statements. A caller that
+  /// runs reports must reset the planner's setting. Also throws DatabaseChanged if the database is
+  /// not the one that this process used at that address before (DatabaseWatch).
   Session(const std::string& url, const std::string& application_name);
   ~Session();
   Session(const Session&) = delete;
@@ -48,13 +49,14 @@ class Session {
   bool connected() const;
   /// The process id of the server process for this connection.
   int backend_pid() const { return server_pid_; }
-  /// A pooler is in between: the server process differs from the one that accepted the connection.
+  /// Whether a pooler is between the session and PostgreSQL, so that the server process differs
+  /// from the one that accepted the connection.
   bool is_pooled() const;
   /// Reports the server's current WAL position on disk to the DatabaseWatch.
   void note_wal_position();
 
-  /// Transactions, READ COMMITTED. `rollback` never throws. Outside a transaction, each call is a
-  /// transaction of its own.
+  /// Begins and ends READ COMMITTED transactions. `rollback` never throws. Outside of a
+  /// transaction, each call is a transaction of its own.
   void begin();
   /// Throws DefectError if a statement of the transaction failed; nothing is committed then.
   void commit();
@@ -63,46 +65,48 @@ class Session {
 
   /// Runs SQL text without parameters; several statements are allowed outside a transaction block.
   Rows run(const std::string& sql);
-  /// Runs a prepared statement, and prepares it on its first use. Throws DefectError if the type of
-  /// a parameter is another one than the statement has.
+  /// Runs a prepared statement. The first use of a statement prepares it. Throws DefectError if a
+  /// parameter has another type than the statement requires.
   Rows execute(const Statement& statement, const Params& params);
-  /// The same with $1, $2... as arguments: integers, bool, double, text, bytes, Timestamp, Array,
-  /// or std::optional of these.
+  /// Runs a prepared statement with $1, $2... as arguments: integers, bool, double, text, bytes,
+  /// Timestamp, Array, or std::optional of these.
   template <class... Arguments>
   Rows execute(const Statement& statement, const Arguments&... arguments) {
     return execute(statement, params_of(arguments...));
   }
-  /// All rows of the answer as structs (postgres/rows.hpp).
+  /// Returns all rows of the answer as structs (postgres/rows.hpp).
   template <class Row, class... Arguments>
   std::vector<Row> query(const Statement& statement, const Arguments&... arguments) {
     return rows_of<Row>(execute(statement, arguments...));
   }
-  /// The first row of the answer, if it has one.
+  /// Returns the first row of the answer, if there is one.
   template <class Row, class... Arguments>
   std::optional<Row> query_first(const Statement& statement, const Arguments&... arguments) {
     std::vector<Row> rows = query<Row>(statement, arguments...);
     if (rows.empty()) return std::nullopt;
     return std::move(rows.front());
   }
-  /// The row of a statement that always answers with one. Throws std::out_of_range otherwise.
+  /// Returns the row of a statement that always answers with one row. Throws std::out_of_range if
+  /// the answer has none.
   template <class Row, class... Arguments>
   Row query_one(const Statement& statement, const Arguments&... arguments) {
     return std::move(query<Row>(statement, arguments...).at(0));
   }
 
-  /// Prepares a statement without running it. For a test of all statements.
+  /// Prepares a statement without running it. A test calls this function for all statements.
   void prepare(const Statement& statement);
 
-  /// Appends rows to a table by binary COPY, which is a statement like any other: inside a
-  /// transaction, or as one of its own. `rows` has the named columns in this order, each with
-  /// exactly the type of its column, because the server converts nothing.
+  /// Appends rows to a table by binary COPY, inside a transaction or as a transaction of its own.
+  /// `rows` has the named columns in this order, each with exactly the type of its column, because
+  /// the server converts nothing.
   void copy(const std::string& table, const std::string& columns, const CopyRows& rows);
 
-  /// Sets how long statements wait for a lock; 0: no limit. Initially `kLockPatience`.
+  /// Sets how long statements wait for a lock. 0 means no limit. The initial limit is
+  /// `kLockPatience`.
   void limit_lock_waits(std::chrono::milliseconds patience);
 
-  /// The hash key for the numbers of account and handle locks (postgres/locks.hpp). Read from
-  /// the database once.
+  /// Returns the hash key for the numbers of account and handle locks (postgres/locks.hpp). The
+  /// session reads the key from the database once.
   const SipKey& lock_secret();
 
   /// The number of NULs that were removed from this session's parameters and copied rows.
@@ -135,20 +139,20 @@ class Transaction {
   bool done_ = false;
 };
 
-/// A database session that connects on first use, and reconnects after it broke. One thread at a
-/// time.
+/// A database session that connects on its first use, and reconnects after it broke. One thread at
+/// a time.
 class LazySession {
  public:
-  /// `name`: shown in `pg_stat_activity`. `prepare`: called with each new session before its first
-  /// use. If it throws, `get` throws the same exception. A broken session still exists while its
-  /// successor is prepared.
+  /// `name` is shown in `pg_stat_activity`. `prepare` is called with each new session before its
+  /// first use. If `prepare` throws, `get` throws the same exception. A broken session still exists
+  /// while its successor is prepared.
   LazySession(std::string database_url, std::string name,
               std::function<void(Session&)> prepare = nullptr)
       : database_url_(std::move(database_url)),
         name_(std::move(name)),
         prepare_(std::move(prepare)) {}
 
-  /// Throws SqlError when it cannot connect.
+  /// Returns the session. Throws SqlError if it cannot connect.
   Session& get() {
     if (!is_connected()) {
       auto session = std::make_unique<Session>(database_url_, name_);
@@ -160,7 +164,7 @@ class LazySession {
 
   /// Whether `get` would return without connecting.
   bool is_connected() const { return session_ && session_->connected(); }
-  /// Closes the session: the next `get` connects.
+  /// Closes the session, so that the next `get` connects.
   void reset() { session_.reset(); }
 
  private:

@@ -2,7 +2,7 @@
 SELECT (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::int8;
 
 -- name: session_lock_secret
--- The two halves of the secret, as numbers.
+-- Returns the two halves of the secret as numbers.
 SELECT ('x' || encode(substr(secret, 1, 8), 'hex'))::bit(64)::int8,
   ('x' || encode(substr(secret, 9, 8), 'hex'))::bit(64)::int8
 FROM skua.lock_secret;

@@ -51,13 +51,13 @@ void SessionThread::run(const std::stop_token& stop) {
         session_.reset();
         log_retry(options_.component, options_.failure, *sql_error);
       } else {
-        // One of our statements is wrong, or memory ran out: continuing would hide it.
+        // One of our statements is wrong, or memory ran out. Continuing would hide the error.
         const std::string effect = options_.failure.empty() ? "" : options_.failure + ": ";
         return runtime_.fatal(effect + error.what());
       }
     }
     std::unique_lock lock(mutex_);
-    // After a failure a notification does not shorten the pause.
+    // A notification does not shorten the pause after a failure.
     wake_.wait_for(lock, stop, pause, [&] { return !failed && notified_; });
     if (!failed) notified_ = false;
   }

@@ -15,53 +15,54 @@
 
 namespace skua::postgres {
 
-/// Repeats a task on a thread with a database session of its own. After a failure of the server it
-/// closes the session, logs the failure and repeats the task later; any other exception is a fatal
-/// error (Runtime) and ends the thread, unless `retries_sql_errors` is set.
+/// Repeats a task on a thread with a database session of its own. After a failure of the server the
+/// thread closes the session, logs the failure and repeats the task later. Any other exception is a
+/// fatal error (Runtime) and ends the thread, unless `retries_sql_errors` is set.
 class SessionThread {
  public:
   struct Options {
-    /// Shown in `pg_stat_activity`.
+    /// The name of the session in `pg_stat_activity`.
     std::string session_name;
     /// See LazySession.
     std::function<void(Session&)> prepare = nullptr;
-    /// For the log: the component, and the effect of a failure, such as "handles cannot be
-    /// checked". A fatal error begins with the effect, too. A round that handles all failures of
+    /// The component for the log, and the effect of a failure, such as "handles cannot be checked".
+    /// The text of a fatal error also begins with the effect. A round that handles all failures of
     /// the server needs neither.
     std::string component = {};
     std::string failure = {};
     /// The pause between a failure and the next round.
     std::chrono::milliseconds retry_pause{1'000};
     /// Whether a wrong statement, a missing right and wrong data are retried too. For work beside
-    /// the indexer, which goes on without it.
+    /// the indexer, which continues without this work.
     bool retries_sql_errors = false;
     /// Whether the owner continues to use the session after the thread has ended. Otherwise the
     /// thread closes it.
     bool keeps_session = false;
   };
 
-  /// One round of the task. It connects only if it asks for the session. Returns the time until the
-  /// next round.
+  /// One round of the task. The thread connects only if the round asks for the session. Returns the
+  /// time until the next round.
   using Round =
       std::function<std::chrono::milliseconds(LazySession& session, const std::stop_token& stop)>;
 
   SessionThread(Runtime& runtime, Options options, Round round);
-  /// Stops the thread. A class whose rounds use its members declares its SessionThread last, or
-  /// stops it in its destructor.
+  /// Stops the thread. A class whose members the rounds use declares its SessionThread last, or
+  /// stops the thread in its destructor.
   ~SessionThread();
   SessionThread(const SessionThread&) = delete;
   SessionThread& operator=(const SessionThread&) = delete;
 
   /// Starts the thread with a round. Call it once.
   void start();
-  /// The next round begins as soon as the current one ends, unless that fails. Any thread.
+  /// Begins the next round as soon as the current one ends, unless the current one fails. Any
+  /// thread.
   void notify();
-  /// The thread ends after the current round. Any thread.
+  /// Ends the thread after the current round. Any thread.
   void request_stop() { thread_.request_stop(); }
   /// Waits for the end of the thread. Idempotent.
   void stop();
 
-  /// For use before `start`, in a round, and after `stop`.
+  /// Returns the session, for use before `start`, in a round, and after `stop`.
   LazySession& session() { return session_; }
 
  private:
@@ -78,11 +79,13 @@ class SessionThread {
   std::jthread thread_;
 };
 
-/// How much of a table a background pass may read in one round of ten seconds: 32 MB, or more if
-/// the table is so large that the pass would take longer than a day. A round has its own budget.
+/// Limits how much of a table a background pass may read in one round of ten seconds: 32 MB, or
+/// more if the table is so large that the pass would take longer than a day. Each round has its own
+/// budget.
 class PassBudget {
  public:
-  /// Counts a step that has read `bytes` of a table of `table_bytes`. False: the round ends.
+  /// Counts a step that has read `bytes` of a table of `table_bytes`. Returns false if the round
+  /// must end.
   bool spend(std::int64_t bytes, std::int64_t table_bytes) {
     spent_ += bytes;
     return spent_ < std::max(kBytesOfRound, table_bytes / kRoundsOfDay);

@@ -12,7 +12,7 @@ std::string error_text(std::string_view message) {
 
 void throw_sql_error(const std::string& message, const std::string& sqlstate) {
   const std::string_view sqlstate_class = std::string_view(sqlstate).substr(0, 2);
-  // The data is not at fault for a sequence without numbers, though its class is that of data.
+  // A sequence without numbers is not an error of the data, although its class is that of data.
   if (sqlstate == kSequenceExhausted) throw DefectError(message, sqlstate);
   if (sqlstate_class == "22" || sqlstate_class == "23" || sqlstate_class == "54") {
     throw DataError(message, sqlstate);
@@ -22,7 +22,7 @@ void throw_sql_error(const std::string& message, const std::string& sqlstate) {
 }
 
 bool SqlError::is_unreachable() const {
-  // libpqxx gives no SQLSTATE for a connection that failed.
+  // libpqxx gives no SQLSTATE if an attempt to connect failed.
   if (sqlstate_.empty()) {
     const std::string_view message = what();
     return message.find("too many") == message.npos &&

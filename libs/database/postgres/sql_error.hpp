@@ -9,7 +9,7 @@ namespace skua::postgres {
 
 /// sequence_generator_limit_exceeded: the sequence is exhausted.
 inline constexpr std::string_view kSequenceExhausted = "2200H";
-/// unique_violation: a row with this key exists already.
+/// unique_violation: a row with this key exists.
 inline constexpr std::string_view kUniqueViolation = "23505";
 /// insufficient_privilege.
 inline constexpr std::string_view kInsufficientPrivilege = "42501";
@@ -23,39 +23,43 @@ inline constexpr std::string_view kDiskFull = "53100";
 inline constexpr std::string_view kTooManyConnections = "53300";
 /// serialization_failure: a row changed after the snapshot of the transaction.
 inline constexpr std::string_view kSerializationFailure = "40001";
-/// query_canceled: by a session, or after `statement_timeout`.
+/// query_canceled: a session or `statement_timeout` ended the statement.
 inline constexpr std::string_view kQueryCanceled = "57014";
 /// lock_not_available: a lock was not free within `lock_timeout`.
 inline constexpr std::string_view kLockNotAvailable = "55P03";
 
-/// An error message for a column of a table: its first 500 characters, printable. A host may answer
-/// with a whole HTML page.
+/// Returns an error message for a column of a table: its first 500 characters, printable. The limit
+/// exists because a host may answer with a whole HTML page.
 std::string error_text(std::string_view message);
 
-/// A failure that PostgreSQL or the connection reported. Its kind (one of three) determines how the
+/// A failure that PostgreSQL or the connection reported. One of three kinds determines how the
 /// caller reacts (docs/invariants.md).
 class SqlError : public std::runtime_error {
  public:
   SqlError(const std::string& message, std::string sqlstate)
       : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
-  /// Five characters; empty if the connection broke.
+  /// The SQLSTATE has five characters, or none if the connection broke.
   const std::string& sqlstate() const { return sqlstate_; }
-  /// Whether the connection broke, or could not be made for any reason except too many connections.
+  /// Whether the connection broke, or an attempt to connect failed for any reason except too many
+  /// connections.
   bool is_unreachable() const;
 
  private:
   std::string sqlstate_;
 };
 
-/// The data is wrong (classes 22, 23, 54, except 2200H): isolate the event, and store the others.
+/// The data is wrong (classes 22, 23, 54, except 2200H). The caller isolates the event and stores
+/// the others.
 class DataError : public SqlError {
   using SqlError::SqlError;
 };
-/// Our statement is wrong (classes 42, 21), or a sequence is exhausted (2200H): stop with an error.
+/// Our statement is wrong (classes 42, 21), or a sequence is exhausted (2200H). The caller stops
+/// with an error.
 class DefectError : public SqlError {
   using SqlError::SqlError;
 };
-/// The server or the connection failed (everything else): retry the whole transaction.
+/// The server or the connection failed (all other classes). The caller retries the whole
+/// transaction.
 class ServerError : public SqlError {
   using SqlError::SqlError;
 };

@@ -10,7 +10,7 @@
 namespace skua::tables {
 namespace {
 
-/// The values of labels. Nothing: the block has no label.
+/// Returns the values of labels, or nothing if the block has no label.
 std::optional<postgres::Array> label_values(const std::vector<Change>& changes) {
   const auto is_label = [](const Change& change) { return change.kind == ChangeKind::Label; };
   if (std::ranges::none_of(changes, is_label)) return std::nullopt;

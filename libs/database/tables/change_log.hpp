@@ -12,8 +12,8 @@
 
 namespace skua::tables {
 
-// The change log (schema/tables/change_log.sql): every change of the content of records, accounts,
-// handles and labels, in commit order. The values of the enums are those of the table.
+// The change log (schema/tables/change_log.sql) has every change of the content of records,
+// accounts, handles and labels, in commit order. The values of the enums are those of the table.
 
 enum class ChangeKind : std::int16_t {
   Record = 1,
@@ -24,8 +24,8 @@ enum class ChangeKind : std::int16_t {
   Rules = 6
 };
 enum class ChangeOperation : std::int16_t { Create = 1, Update = 2, Delete = 3 };
-/// What a reference counts as for its target: each role is one number that people see, such as the
-/// likes of a post. The target of Post and Following is the author of the record.
+/// The meaning of a reference for the counts of its target. Each role is one number that people
+/// see, such as the likes of a post. The target of Post and Following is the author of the record.
 enum class ReferenceRole : std::int16_t {
   Like = 1,
   Repost = 2,
@@ -40,10 +40,10 @@ enum class ReferenceRole : std::int16_t {
   Listed = 11
 };
 
-/// An account or a record as the target of a reference, by numbers.
+/// An account or a record as the target of a reference, by its numbers.
 struct ReferenceTarget {
   AccountNumber actor_id = 0;
-  /// 0: the target is the account.
+  /// 0 if the target is the account.
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
 
@@ -56,11 +56,11 @@ struct Change {
   AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
-  /// The revision that brought it.
+  /// The revision that brought the change.
   std::int64_t rev = 0;
   /// The hash of the new version of a record.
   std::optional<atproto::Digest> cid = std::nullopt;
-  /// Of a label.
+  /// The value of a label.
   std::string val = {};
 };
 
@@ -69,7 +69,7 @@ struct ChangedReference {
   /// The index of the change in its block.
   std::size_t change = 0;
   ReferenceRole role = ReferenceRole::Like;
-  /// 1, -1, or 0: the account has another record with the same target.
+  /// 1, -1, or 0 if the account has another record with the same target.
   std::int16_t delta = 0;
   ReferenceTarget target;
 };
@@ -80,24 +80,25 @@ struct ChangeBlock {
   std::vector<ChangedReference> references;
 };
 
-/// Whether this transaction must append its changes: false during a bootstrap. The answer holds
-/// until the end of the transaction. Throws SqlError, as all here.
+/// Whether this transaction must append its changes. False during a bootstrap. The answer is valid
+/// until the end of the transaction. All functions below throw SqlError.
 bool is_logging_changes(postgres::Session& session);
 
-/// Appends a block with at least one change, and returns its position. It takes the lock of the
-/// log's end, which no other transaction gets before this one ends: call it last, and commit.
+/// Appends a block with at least one change, and returns its position. Takes the lock of the log's
+/// end, which no other transaction gets before this one ends, so call this function last and then
+/// commit.
 std::int64_t append_changes(postgres::Session& session, const ChangeBlock& block);
 
-/// Keeps all other transactions from appending changes and from skipping them, until the end of
-/// this one. The begin and the end of a bootstrap call it.
+/// Prevents all other transactions from appending changes and from skipping them, until the end of
+/// this transaction. Called at the beginning and at the end of a bootstrap.
 void lock_change_log_mode(postgres::Session& session);
 
-/// Ends a bootstrap in the log if no index is missing any more (skua.end_bootstrap). Call it after
-/// `lock_change_log_mode`. Returns whether the bootstrap has ended.
+/// Ends a bootstrap in the log if no index is missing any more (skua.end_bootstrap). Call this
+/// function after `lock_change_log_mode`. Returns whether the bootstrap has ended.
 bool end_bootstrap_in_log(postgres::Session& session);
 
-/// Begins a new timeline of the log if the database is not the one that appended to it before, as
-/// after a failover or a restore. Returns the timeline. Call it before this process appends.
+/// Begins a new timeline of the log if another database appended to it before, as after a failover
+/// or a restore. Returns the timeline. Call this function before this process appends.
 std::int32_t check_change_log_timeline(postgres::Session& session);
 
 }  // namespace skua::tables

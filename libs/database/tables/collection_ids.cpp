@@ -29,7 +29,8 @@ std::vector<std::int32_t> CollectionIds::ids_of(postgres::Session& session,
   });
   if (missing.empty()) return ids;
 
-  // Look up first: an insert that conflicts with an existing row would waste a number.
+  // Looks up the numbers first, because an insert that conflicts with an existing row would waste a
+  // number.
   Ids found;
   const auto find = [&] {
     for (const auto& [id, nsid] : session.query<Collection>(sql::collections_find, missing)) {
@@ -51,7 +52,7 @@ std::vector<std::int32_t> CollectionIds::ids_of(postgres::Session& session,
 
 void CollectionIds::remember(const Ids& ids) {
   known_.with([&](Ids& known) {
-    // Clearing the whole cache is rare and cheap: the next batches look the numbers up again.
+    // Clears the whole cache, which is rare and cheap: the next batches look up the numbers again.
     if (known.size() + ids.size() > capacity_) known.clear();
     known.insert(ids.begin(), ids.end());
   });

@@ -15,15 +15,16 @@
 
 namespace skua::tables {
 
-/// The numbers of the collections (`bsky.collections`), assigned on first use and cached. One
-/// object for all threads of the process. Caches only committed numbers, at most `capacity` of
-/// them, because anybody can invent collections.
+/// The numbers of the collections (`bsky.collections`), assigned on first use and cached. All
+/// threads of the process share one object. The cache has only committed numbers, at most
+/// `capacity` of them, because anybody can invent collections.
 class CollectionIds {
  public:
   explicit CollectionIds(std::size_t capacity = 20'000) : capacity_(capacity) {}
 
-  /// The number of each of `nsids`, which may contain duplicates. Call it outside any transaction:
-  /// new numbers are committed at once. Throws SqlError; the call may then be repeated.
+  /// Returns the number of each of `nsids`, which may contain duplicates. Call this function
+  /// outside of any transaction, because new numbers are committed at once. Throws SqlError; the
+  /// call may then be repeated.
   std::vector<std::int32_t> ids_of(postgres::Session& session,
                                    std::span<const std::string_view> nsids);
 

@@ -35,8 +35,7 @@ DO UPDATE SET attempts = t.attempts + 1, status = 'dead', lane = EXCLUDED.lane, 
 RETURNING t.id;
 
 -- name: consumer_letters_lease
--- The rows are locked in the order of their positions; a letter that another session is leasing is
--- skipped.
+-- Locks the rows in the order of their positions, and skips a letter that another session is leasing.
 WITH due AS MATERIALIZED (
   SELECT d.id
   FROM skua.dead_letter AS d

@@ -8,7 +8,8 @@ namespace skua::tables {
 
 namespace {
 
-/// A row of plc_cursor_load: one for each CID of the newest time, or one without a CID.
+/// A row of plc_cursor_load, which returns one row for each CID of the newest time, or one row
+/// without a CID.
 struct CursorRow {
   std::optional<Timestamp> since;
   Timestamp newest;

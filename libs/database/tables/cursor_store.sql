@@ -8,10 +8,10 @@ ON CONFLICT (source)
 DO UPDATE SET cursor = EXCLUDED.cursor, event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at;
 
 -- name: cursor_purge_tombstones
--- While a backfill of a repository runs, its CAR may still contain records that were deleted since.
--- Such accounts are few, so they are looked up once and not for each tombstone. A job that was not
--- updated for an hour writes no more rows (its lease has expired, and it can no longer finish; the
--- hour allows for different clocks), so no tombstone stays forever.
+-- While a backfill of a repository runs, its CAR may still contain records that were deleted since, so the tombstones of its
+-- account must stay. Such accounts are few, so they are looked up once and not for each tombstone. A job that was not updated
+-- for an hour writes no more rows (its lease has expired, and it can no longer finish; the hour allows for different clocks),
+-- so no tombstone stays forever.
 DELETE FROM skua.tombstones
 WHERE source = $1
   AND seq <= $2::int8
@@ -45,7 +45,8 @@ SET since = $1::timestamptz, newest = $2::timestamptz, cids = $3::text[], curren
 WHERE newest = $5::timestamptz AND since IS NOT DISTINCT FROM $6::timestamptz;
 
 -- name: plc_cursor_add
--- The two intervals overlap, the import comes first, or it begins behind the cursor.
+-- If the import overlaps the cursor and ends later, the cursor covers both. If the import ends before the cursor begins, the
+-- cursor becomes that of the import. If the import begins after the cursor ends, nothing changes.
 INSERT INTO skua.plc_cursor AS c (since, newest, current_at)
 VALUES ($1::timestamptz, $2::timestamptz, $2::timestamptz)
 ON CONFLICT (is_only)

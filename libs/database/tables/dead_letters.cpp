@@ -25,7 +25,7 @@ struct ReasonRow {
 
 DeadLetterCounters letter_counters;
 
-/// The letter's error; it also mentions if the payload was cut.
+/// Returns the letter's error, which also mentions a payload that was cut.
 std::string error_of(const DeadLetter& letter, std::size_t payload_bytes) {
   std::string error = escaped(letter.error);
   if (letter.payload.size() > payload_bytes) {
@@ -45,7 +45,8 @@ struct WrittenLetters {
   std::int64_t fitting;
 };
 
-/// The first answer: the letters that changed; the second: all that are within the limits.
+/// Returns the number of letters that changed, and the number of letters that are within the
+/// limits.
 WrittenLetters write_letters(postgres::Session& session,
                              const std::vector<const DeadLetter*>& letters, Timestamp now,
                              const DeadLetterLimits& limits) {
@@ -152,7 +153,7 @@ LetterRow letter_of(LetterRecord record) {
   return letter;
 }
 
-/// Runs a statement whose first parameters are the filter, with the others.
+/// Runs a statement whose first parameters are the filter. The other arguments follow.
 template <class... Arguments>
 postgres::Rows execute_matching(postgres::Session& session, const postgres::Statement& statement,
                                 const LetterFilter& filter, const Arguments&... others) {
@@ -183,8 +184,8 @@ LetterReasons read_letter_reasons(postgres::Session& session, std::size_t limit)
 
 std::size_t write_dead_letters(postgres::Session& session, const std::vector<DeadLetter>& letters,
                                Timestamp now, const DeadLetterLimits& limits) {
-  // Sorted by the conflict key, and one letter for each key: a statement may not update a row
-  // twice.
+  // Sorts the letters by the conflict key and keeps one letter for each key, because a statement
+  // may not update a row twice.
   std::map<std::pair<std::string, std::string>, const DeadLetter*> by_key;
   for (const DeadLetter& letter : letters) {
     by_key[{escaped(letter.consumer), escaped(letter.key)}] = &letter;

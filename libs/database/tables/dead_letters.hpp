@@ -17,46 +17,49 @@
 
 namespace skua::tables {
 
-/// Dead letters that nobody has handled, with the same reason.
+/// Dead letters that nobody has handled, grouped by their reason.
 struct LetterReason {
   std::int64_t count = 0;
   std::string reason;
-  /// Of the last rejection.
+  /// The time of the last rejection.
   Timestamp last_at{};
 };
 
 struct LetterReasons {
-  /// All such letters, also those of other reasons.
+  /// The number of all such letters, including letters whose reason is not in `reasons`.
   std::int64_t all = 0;
-  /// The most frequent first.
+  /// The most frequent reason is first.
   std::vector<LetterReason> reasons;
 };
 
-/// At most `limit` reasons (`skua.dead_letter_errors`). Scans the table. Throws SqlError.
+/// Returns at most `limit` reasons (`skua.dead_letter_errors`). Scans the table. Throws SqlError.
 LetterReasons read_letter_reasons(postgres::Session& session, std::size_t limit);
 
-// Writes the indexer's letters to `skua.dead_letter`. consumer_letters.hpp writes those of
-// consumers of the change log; dead_letters.hpp lists and finishes both.
+// These functions write the indexer's letters to `skua.dead_letter`. consumer_letters.hpp writes
+// the letters of consumers of the change log. The functions at the end of this file list and finish
+// both kinds.
 
 /// Input that could not become rows (`skua.dead_letter`).
 struct DeadLetter {
-  /// The component that rejected it.
+  /// The component that rejected the input.
   std::string consumer;
-  /// Identifies the letter for its consumer. For the indexer: source, position and item.
+  /// The key identifies the letter for its consumer. The indexer's keys have source, position and
+  /// item.
   std::string key;
-  /// The account that the input concerns; empty: unknown.
+  /// The account that the input concerns. Empty if it is unknown.
   std::string did;
   Bytes payload;
   std::string error;
-  /// Empty if PostgreSQL did not reject it.
+  /// Empty if PostgreSQL did not reject the input.
   std::string sqlstate;
-  /// The source of the input, as in `skua.cursors`; empty: unknown.
+  /// The source of the input, as in `skua.cursors`. Empty if it is unknown.
   std::string source = {};
-  /// The path of the record; empty: the letter is not of one record.
+  /// The path of the record. Empty if the letter is not about one record.
   std::string path = {};
-  /// create, update, delete, frame or label, as in `skua.dead_letter.operation`; empty: unknown.
+  /// create, update, delete, frame or label, as in `skua.dead_letter.operation`. Empty if it is
+  /// unknown.
   std::string operation = {};
-  /// The revision of the commit, which fits an int8; 0: unknown.
+  /// The revision of the commit, which fits an int8, or 0 if it is unknown.
   std::int64_t rev = 0;
   /// The hash of the record, if the payload is the record; otherwise nothing.
   std::optional<atproto::Digest> cid = std::nullopt;
@@ -66,19 +69,21 @@ struct DeadLetter {
 struct DeadLetterLimits {
   /// The size of one payload. The rest is cut off, and the error mentions this.
   std::size_t payload_bytes = std::size_t{1} << 20;
-  /// Letters of one account; letters without an account count as one account.
+  /// The number of letters of one account. All letters without an account together count as one
+  /// account.
   std::int64_t per_account = 1'000;
-  /// The payloads of one account. A 64th of it when three quarters of the table are used.
+  /// The size of the payloads of one account. The limit is a 64th of this size when three quarters
+  /// of the table are used.
   std::int64_t account_bytes = std::int64_t{4} << 20;
   /// The size of the table with its indexes and payloads.
   std::int64_t table_bytes = std::int64_t{1} << 30;
 };
 
-/// Writes letters. If a letter exists with another outcome, its attempts increase and it is dead
-/// again; with the same outcome, as after a replay, it does not change, so a finished letter stays
-/// finished. Texts may contain anything: control characters and invalid UTF-8 are escaped. In the
-/// caller's transaction, if there is one. New letters beyond the limits are counted and logged
-/// instead. Returns the number of changed rows.
+/// Writes letters, in the caller's transaction if there is one. If a letter exists with another
+/// outcome, its attempts increase and the letter is dead again. With the same outcome, as after a
+/// replay, the letter does not change, so a finished letter stays finished. Texts may contain
+/// anything: control characters and invalid UTF-8 are escaped. New letters beyond the limits are
+/// counted and logged instead. Returns the number of changed rows.
 std::size_t write_dead_letters(postgres::Session& session, const std::vector<DeadLetter>& letters,
                                Timestamp now, const DeadLetterLimits& limits = {});
 
@@ -91,19 +96,19 @@ const DeadLetterCounters& dead_letter_counters();
 /// Counts and logs letters beyond the limits. Any thread.
 void count_letters_left_out(std::size_t count, const std::string& example);
 
-// What happens to dead letters after they are written: they are listed, replayed, resolved,
-// discarded and deleted (`skua dead-letters`). All functions run in the caller's transaction, if
-// there is one, and throw SqlError. Times come from the server's clock.
+// These functions handle dead letters that were written: they list, replay, resolve, discard and
+// delete them (`skua dead-letters`). All functions run in the caller's transaction, if there is
+// one, and throw SqlError. Times come from the server's clock.
 //
-// A replay holds a lease: a random token of its process (`postgres::process_name`), and a deadline.
-// Another process may lease the letter after the deadline, so a replay must be idempotent. A former
-// owner cannot end the lease of another one.
+// A replay holds a lease, which has a random token of its process (`postgres::process_name`) and a
+// deadline. Another process may lease the letter after the deadline, so a replay must be
+// idempotent. A former owner cannot end the lease of another owner.
 
-/// As in `skua.dead_letter.status`.
+/// The values of `skua.dead_letter.status`.
 enum class LetterStatus : std::uint8_t { Dead, Requested, Replaying, Resolved, Discarded };
 
 std::string_view to_string(LetterStatus status);
-/// Nothing: no such status.
+/// Returns nothing if there is no such status.
 std::optional<LetterStatus> letter_status(std::string_view text);
 
 /// A row of `skua.dead_letter` without its payload. Texts are escaped (base/text.hpp).
@@ -115,21 +120,21 @@ struct LetterRow {
   std::int32_t attempts = 0;
   std::string consumer;
   std::string key;
-  /// Empty: unknown.
+  /// Empty if the account is unknown.
   std::string did;
   std::string error;
   std::optional<std::string> sqlstate;
   std::optional<std::string> operation;
-  /// The size of the input, before it was cut; nothing: the letter has no payload.
+  /// The size of the input before it was cut. Nothing if the letter has no payload.
   std::optional<std::int32_t> payload_bytes;
 
-  // Of the indexer's letters.
+  // Only the indexer's letters have these members.
   std::optional<std::string> source;
   std::optional<std::string> path;
   std::optional<std::int64_t> rev;
   std::optional<atproto::Digest> cid;
 
-  /// Of a consumer's letters.
+  /// The change in a consumer's letter.
   struct Change {
     std::int32_t timeline = 0;
     std::int32_t lane = 0;
@@ -138,7 +143,7 @@ struct LetterRow {
     std::int32_t collection_id = 0;
     std::int64_t rkey = 0;
   };
-  /// Nothing: the letter is the indexer's.
+  /// Nothing if the letter is the indexer's.
   std::optional<Change> change;
 
   std::optional<std::string> lease_owner;
@@ -147,74 +152,77 @@ struct LetterRow {
   std::optional<std::string> note;
 };
 
-/// The letters that a command applies to: those that match every field.
+/// Selects the letters that a command applies to, which match every field.
 struct LetterFilter {
-  /// Empty: all letters.
+  /// An empty list selects all letters.
   std::vector<std::int64_t> ids = {};
   std::optional<std::string> consumer = std::nullopt;
   std::optional<std::string> did = std::nullopt;
-  /// Empty: every status.
+  /// An empty list selects every status.
   std::vector<LetterStatus> statuses = {};
-  /// Part of the error, in any case of letters.
+  /// A part of the error, in upper or lower case.
   std::optional<std::string> error = std::nullopt;
-  /// Finished, or if it is not finished, last rejected at least so long ago.
+  /// The time since the letter was finished, or if it is not finished, since its last rejection.
+  /// Selects letters with at least this time.
   std::chrono::seconds older_than{0};
 };
 
-/// The matching letters, the most recently rejected first, at most `limit`. Scans the table.
+/// Returns at most `limit` matching letters, the most recently rejected first. Scans the table.
 std::vector<LetterRow> list_letters(postgres::Session& session, const LetterFilter& filter,
                                     std::size_t limit);
 
-/// The numbers of all matching letters, the oldest first.
+/// Returns the numbers of all matching letters, the oldest first.
 std::vector<std::int64_t> letter_ids(postgres::Session& session, const LetterFilter& filter);
 
-/// The payload of a letter; empty: it has none, or there is no such letter.
+/// Returns the payload of a letter, or nothing if the letter has none or does not exist.
 Bytes read_letter_payload(postgres::Session& session, std::int64_t id);
 
 /// The owner of a lease.
 struct ReplayLease {
-  /// Random and unique to a process (postgres::process_name).
+  /// The owner is random and unique to a process (postgres::process_name).
   std::string owner;
   std::chrono::seconds duration = std::chrono::minutes(5);
 };
 
-/// Leases a letter of the indexer that is dead, or whose lease has expired. Nothing: it is
-/// finished, another process has leased it, it is a consumer's, or there is no such letter.
+/// Leases a letter of the indexer that is dead, or whose lease has expired. Returns nothing if the
+/// letter is finished, another process has leased it, it is a consumer's letter, or there is no
+/// such letter.
 std::optional<LetterRow> lease_letter(postgres::Session& session, std::int64_t id,
                                       const ReplayLease& lease);
 
-/// Ends a lease: the letter is resolved. False, as in the following functions: the owner does not
-/// lease the letter any more, and nothing changed.
+/// Ends a lease and marks the letter as resolved. This function and the next two return false, and
+/// change nothing, if the owner does not lease the letter any more.
 bool resolve_replay(postgres::Session& session, std::int64_t id, const std::string& owner,
                     std::string_view note);
-/// Ends a lease: the letter is dead again, with one more attempt and this error.
+/// Ends a lease. The letter is dead again, with one more attempt and this error.
 bool fail_replay(postgres::Session& session, std::int64_t id, const std::string& owner,
                  std::string_view error, std::string_view sqlstate);
-/// Ends a lease: the letter is dead as before it.
+/// Ends a lease. The letter is dead, as before the lease.
 bool release_replay(postgres::Session& session, std::int64_t id, const std::string& owner);
 
 /// Hands a consumer's letter that is dead, or whose lease has expired, to its consumer
-/// (consumer_letters.hpp). False: it is in another status, or it is the indexer's.
+/// (consumer_letters.hpp). Returns false if the letter has another status or is the indexer's.
 bool request_replay(postgres::Session& session, std::int64_t id);
 
-/// Resolves or discards the matching letters that are not finished, except those of a lease that
-/// has not expired. Returns their numbers.
+/// Resolves or discards the matching letters that are not finished, except letters with a lease
+/// that has not expired. Returns the numbers of these letters.
 std::vector<std::int64_t> resolve_letters(postgres::Session& session, const LetterFilter& filter,
                                           std::string_view note);
 std::vector<std::int64_t> discard_letters(postgres::Session& session, const LetterFilter& filter,
                                           std::string_view note);
 
-/// Why `resolve_letters` or `discard_letters` left a letter out, for people.
+/// Returns the reason, for people, why `resolve_letters` or `discard_letters` left a letter out.
 std::string unfinished_reason(postgres::Session& session, std::int64_t id);
 
-/// Deletes the matching letters, except those of a lease that has not expired. Returns how many.
+/// Deletes the matching letters, except letters with a lease that has not expired. Returns the
+/// number of deleted letters.
 std::size_t purge_letters(postgres::Session& session, const LetterFilter& filter);
 
-/// How long a finished letter stays.
+/// The time for which a finished letter stays.
 inline constexpr std::chrono::days kFinishedLettersStay{30};
 
-/// Deletes letters that were finished so long ago. With an index; for regular calls. Returns how
-/// many.
+/// Deletes letters that have been finished for `stay`. Uses an index, so that it can be called
+/// regularly. Returns the number of deleted letters.
 std::size_t purge_finished_letters(postgres::Session& session,
                                    std::chrono::seconds stay = kFinishedLettersStay);
 

@@ -6,9 +6,9 @@ ORDER BY 1 DESC, 2
 LIMIT $1;
 
 -- name: dead_letters_write
--- Looks at the letters of an account only up to its limit, with an index. $16: the bytes of an
--- account. When three quarters of the table are used, an account has a 64th of them, so that the
--- rest is there for accounts with few letters.
+-- Reads the letters of an account only up to its limit, with an index. $16 is the limit of the bytes of an account. When three
+-- quarters of the table are used, an account may use only a 64th of this limit, so that the rest is free for accounts with few
+-- letters.
 WITH given AS (
   SELECT l.*, row_number() OVER (PARTITION BY l.did ORDER BY l.consumer, l.key) AS n,
     sum(coalesce(octet_length(l.payload), 0)) OVER (PARTITION BY l.did ORDER BY l.consumer, l.key) AS bytes,
@@ -60,13 +60,13 @@ written AS (
 SELECT (SELECT count(*) FROM written), (SELECT count(*) FROM fitting);
 
 -- fragment: letter_columns
--- The fields of LetterRecord (dead_letters.cpp), of the row d.
+-- These columns of the row d are the fields of LetterRecord (dead_letters.cpp).
 d.id, d.status, d.created_at, d.last_at, d.attempts, d.consumer, d.key, d.did, d.error, d.sqlstate, d.operation,
   d.payload_bytes, d.source, d.path, d.rev, d.cid, d.timeline, d.lane, d.pos, d.actor_id, d.collection_id, d.rkey,
   d.lease_owner, d.lease_until, d.finished_at, d.note
 
 -- fragment: letter_matches
--- The row d matches LetterFilter, the parameters 1 to 6.
+-- Whether the row d matches LetterFilter, which has the parameters 1 to 6.
 (cardinality($1::int8[]) = 0 OR d.id = ANY($1::int8[]))
   AND ($2::text IS NULL OR d.consumer = $2::text)
   AND ($3::text IS NULL OR d.did = $3::text)
@@ -78,11 +78,11 @@ d.id, d.status, d.created_at, d.last_at, d.attempts, d.consumer, d.key, d.did, d
 (d.status <> 'replaying' OR d.lease_until <= clock_timestamp())
 
 -- fragment: letter_is_dead
--- No process has handled the letter, or the lease has expired.
+-- Whether no process has handled the letter, or the lease has expired.
 (d.status = 'dead' OR (d.status = 'replaying' AND d.lease_until <= clock_timestamp()))
 
 -- fragment: letter_leased_by
--- $1: the number of the letter, $2: the lease owner.
+-- $1 is the number of the letter, $2 is the lease owner.
 d.id = $1 AND d.status = 'replaying' AND d.lease_owner = $2
 
 -- name: dead_letters_list

@@ -15,7 +15,7 @@ struct Entry {
   std::string value;
 };
 
-/// A row of filter_load: a filter without entries has one without kind and value.
+/// A row of filter_load. A filter without entries has one row without kind and value.
 struct LoadedEntry {
   std::int64_t version;
   std::optional<std::string> kind;
@@ -81,7 +81,7 @@ bool Filter::is_expired(std::string_view collection, std::optional<Timestamp> cr
 }
 
 FilterState load_filter_state(postgres::Session& session) {
-  // Every migrated database has this row.
+  // Every migrated database has the row of skua.filter_state.
   return session.query_one<FilterState>(sql::filter_state);
 }
 

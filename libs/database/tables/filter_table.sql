@@ -36,7 +36,7 @@ ON CONFLICT DO NOTHING;
 DELETE FROM skua.excluded_accounts WHERE did = ANY($1::text[]);
 
 -- name: filter_set_retention
--- A pass that has begun may have missed rows.
+-- A pass that has begun may have missed rows, so the pass begins again.
 INSERT INTO skua.retention AS r (collection, keep)
 VALUES ($1::text, $2::int8 * interval '1 second')
 ON CONFLICT (collection)

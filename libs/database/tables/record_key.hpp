@@ -15,17 +15,17 @@ namespace skua::tables {
 /// The number of a record key (docs/architecture.md, Database). A TID whose first letter is 2-7, a
 /// or b becomes its 63-bit value. Any other key becomes the negative of the first 63 bits of its
 /// SHA-256, and `bsky.rkeys` stores its text. The SQL functions know `self`, the key of every
-/// singleton, so it has no row there.
+/// singleton, so `bsky.rkeys` has no row for it.
 struct RkeyNumber {
   std::int64_t value = 0;
-  /// True if the number does not determine the text.
+  /// Whether the number does not determine the text.
   bool needs_text = false;
 };
 
 RkeyNumber rkey_number(std::string_view rkey);
 
-/// A record by its numbers: the key of its row. `rkey` is an RkeyNumber. A key of maps and hash
-/// maps.
+/// The numbers of a record, which are the key of its row. `rkey` is an RkeyNumber. Maps and hash
+/// maps use this struct as a key.
 struct RecordKey {
   AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
@@ -39,7 +39,7 @@ struct RecordKey {
   }
 };
 
-/// `rkey_number("self").value`.
+/// The number of this key is `rkey_number("self").value`.
 inline constexpr std::string_view kSelf = "self";
 
 }  // namespace skua::tables

@@ -9,7 +9,7 @@
 namespace skua::tables {
 namespace {
 
-/// The reason of a resync that follows from a Gap. It is also how a Gap is recognized.
+/// The reason of a resync after a Gap. The reason also shows that a Gap is the cause.
 constexpr const char* kGapReason = "a message of the account was not applied in full";
 constexpr const char* kReservedReason =
     "a message of the account was not applied in full, as of many accounts of its host";
@@ -72,7 +72,7 @@ std::vector<RepositoryRow> load_repositories(postgres::Session& session,
 
 void save_repositories(postgres::Session& session, std::span<const RepositoryProgress> progress,
                        Resync resync, Timestamp now) {
-  // Bounds the memory of a statement, not of the transaction.
+  // Bounds the memory of a statement. The transaction has no such bound.
   constexpr std::size_t kAtOnce = 10'000;
   for (std::size_t begin = 0; begin < progress.size(); begin += kAtOnce) {
     save_some(session, progress.subspan(begin, std::min(kAtOnce, progress.size() - begin)), resync,

@@ -5,9 +5,8 @@ FROM unnest($1::text[]) AS asked(did)
 JOIN skua.repositories AS r ON r.did = asked.did;
 
 -- name: repositories_save
--- $7: the states in which a break makes a repository desynchronized: only 'complete', or all. If a
--- repository was just created, older rows come from an unverified source, and the new repository
--- lacks their records.
+-- $7 selects the states in which a break makes a repository desynchronized: only 'complete', or all states. If a repository was
+-- just created, older rows come from an unverified source, and the new repository lacks their records.
 INSERT INTO skua.repositories AS r (did, rev, data, active, breaks, anchor, broke_at, state, next_attempt)
 SELECT u.did, u.rev, u.data, u.active, u.breaks, u.anchor, CASE WHEN u.breaks > 0 THEN $6::timestamptz END,
   CASE WHEN u.breaks > 0 AND ($7::boolean OR b.is_whole) THEN 'desynchronized'
@@ -45,7 +44,7 @@ DO UPDATE SET active = EXCLUDED.active,
   END;
 
 -- name: repositories_desynchronize
--- The anchor keeps a download of an earlier revision from ending the wait.
+-- The anchor prevents the download of an earlier revision from ending the wait.
 INSERT INTO skua.repositories AS r (did, state, next_attempt, anchor, reason)
 SELECT u.did, 'desynchronized', $3::timestamptz, u.rev, $4
 FROM unnest($1::text[], $2::int8[]) AS u(did, rev)
@@ -94,14 +93,14 @@ SET next_attempt = $2::timestamptz
 WHERE did = $1 AND state = 'desynchronized';
 
 -- name: repositories_deleted
--- Nothing is missing of a repository that does not exist.
+-- A repository that does not exist lacks nothing.
 UPDATE skua.repositories
 SET state = 'complete', attempts = 0, error = NULL, reason = NULL, next_attempt = NULL
 WHERE did = $1 AND state = 'desynchronized';
 
 -- name: repositories_done
--- Locks the filter's row, so that a concurrent change to a wider filter either sees this repository
--- as complete, or is seen here.
+-- Locks the filter's row, so that either a concurrent change to a wider filter sees this repository as complete, or this
+-- statement sees the change.
 INSERT INTO skua.repositories AS r (did, rev, data, state, reason, next_attempt)
 SELECT u.did, u.rev, u.data, CASE WHEN u.filter < f.widened THEN 'desynchronized' ELSE 'complete' END,
   CASE WHEN u.filter < f.widened THEN 'the filter came to let more collections through meanwhile' END,

@@ -19,7 +19,7 @@ namespace {
 void log_notice(std::string_view message) noexcept {
   try {
     const std::string text = one_line(message);
-    // A server that stops tells each session; the outage monitor logs it once.
+    // A server that stops tells each session, but the outage monitor logs this once.
     if (text.find("terminating connection") != std::string::npos) {
       logger("store")->debug("{}", text);
     } else {
@@ -30,13 +30,14 @@ void log_notice(std::string_view message) noexcept {
   }
 }
 
-/// The binary form of these types is their text.
+/// Whether the binary form of a type is its text.
 bool is_text(TypeOid type) {
   return type == oid::kText || type == oid::kVarchar || type == oid::kName || type == oid::kJson;
 }
 
-/// The server reads a value as the type that it determined from the statement: a value of another
-/// type would be another value, or an error that names no statement.
+/// Checks the types of the values. The server reads a value as the type that it determined from the
+/// statement, so a value of another type would become another value, or cause an error that names
+/// no statement.
 void check_types(PGconn* handle, const std::string& name,
                  const std::vector<Params::Value>& values) {
   const std::unique_ptr<PGresult, decltype(&PQclear)> described(
@@ -61,8 +62,8 @@ void check_types(PGconn* handle, const std::string& name,
   }
 }
 
-/// The statements whose parameters the process has checked: each connection prepares all of its
-/// statements, but their types are the same everywhere.
+/// The statements whose parameters the process has checked. Each connection prepares all of its
+/// statements, but the types of a statement are the same in all connections.
 class CheckedStatements {
  public:
   bool contains(const std::string& name) const {
@@ -86,7 +87,8 @@ CheckedStatements& checked_statements() {
 
 #if PQXX_VERSION_MAJOR >= 7
 
-/// libpq opens the connection, because libpqxx 7 does not show the handle of one that it opened.
+/// Opens the connection with libpq, because libpqxx 7 does not show the handle of a connection that
+/// it opened.
 PGconn* open_handle(const std::string& url) {
   PGconn* const handle = PQconnectdb(url.c_str());
   if (handle == nullptr) throw std::bad_alloc();
@@ -100,7 +102,7 @@ PGconn* open_handle(const std::string& url) {
 
 #else
 
-/// Records the handle of the connection that this thread made last: libpqxx 6 hides it.
+/// Records the handle of the last connection of this thread, because libpqxx 6 hides the handle.
 class NotedConnect : public pqxx::connect_direct {
  public:
   using pqxx::connect_direct::connect_direct;
@@ -129,7 +131,6 @@ struct ResultDeleter {
 };
 using LibpqResult = std::unique_ptr<PGresult, ResultDeleter>;
 
-/// Throws if a result of libpq is an error.
 void check(PGconn* handle, const PGresult* result, ExecStatusType expected) {
   if (result != nullptr && PQresultStatus(result) == expected) return;
   const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -167,7 +168,7 @@ class Connection::Library {
 
   PGconn* handle;
   pqxx::connection connection;
-  // We manage transactions, not libpqxx: one object serves all statements.
+  // Our code manages transactions, not libpqxx, so one object serves all statements.
   pqxx::nontransaction direct;
 };
 
@@ -192,8 +193,8 @@ class Connection::Library {
   }
 
   pqxx::result execute(const std::string& name, const std::vector<Params::Value>& values) {
-    // The newer form, exec_prepared, cannot pass a number of binary values and nulls that is known
-    // only at run time.
+    // The newer function, exec_prepared, cannot pass a number of binary values and nulls that is
+    // known only at run time.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     pqxx::prepare::invocation invocation = direct.prepared(name);
@@ -211,7 +212,7 @@ class Connection::Library {
   Library6 connection;
   PGconn* handle;
   Notices notices;
-  // We manage transactions, not libpqxx: one object serves all statements.
+  // Our code manages transactions, not libpqxx, so one object serves all statements.
   pqxx::nontransaction direct;
 };
 
@@ -241,7 +242,7 @@ void Connection::prepare(const std::string& name, const std::string& sql) {
 pqxx::result Connection::execute(const std::string& name, const std::string& sql,
                                  const std::vector<Params::Value>& values) {
   if (!prepared_.contains(name)) {
-    // This fails in a failed transaction.
+    // Preparing a statement fails in a failed transaction.
     prepare(name, sql);
     if (!checked_statements().contains(name)) {
       check_types(handle_, name, values);
@@ -268,7 +269,8 @@ std::string one_line(std::string_view text) {
 
 void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) {
   check(handle, LibpqResult(PQexec(handle, sql.c_str())).get(), PGRES_COPY_IN);
-  // Signature, no flags, no extension; after the rows, -1 instead of a number of fields.
+  // The header has the signature, no flags and no extension. The trailer has -1 instead of a number
+  // of fields.
   constexpr std::string_view kHead("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
   constexpr std::string_view kEnd("\377\377", 2);
   constexpr std::size_t kPiece = std::size_t{1} << 20;
@@ -280,7 +282,7 @@ void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) 
     sent = send(std::string_view(rows).substr(at, kPiece));
   }
   sent = sent && send(kEnd) && PQputCopyEnd(handle, nullptr) == 1;
-  // If the server reported an error, it explains more than the failed write.
+  // If the server reported an error, its text explains more than the failed write.
   const LibpqResult outcome(PQgetResult(handle));
   while (LibpqResult(PQgetResult(handle)) != nullptr) {
   }

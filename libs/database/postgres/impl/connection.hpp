@@ -14,10 +14,10 @@ struct pg_conn;
 
 namespace skua::postgres {
 
-/// A connection of libpqxx, with its handle of libpq: libpqxx has no binary COPY. Hides the
-/// differences between libpqxx 6 (Debian 12) and 7 (Debian 13). Never reconnects by itself: a new
-/// connection would silently lack the transaction and the locks of the former one. One thread.
-/// Throws the exceptions of libpqxx.
+/// A connection of libpqxx with its libpq handle, because libpqxx has no binary COPY. Hides the
+/// differences between libpqxx 6 (Debian 12) and 7 (Debian 13). Never reconnects by itself, because
+/// a new connection would silently lack the transaction and the locks of the previous one. One
+/// thread. Throws the exceptions of libpqxx.
 class Connection {
  public:
   explicit Connection(const std::string& url);
@@ -31,7 +31,7 @@ class Connection {
 
   pqxx::result run(const std::string& sql);
   void prepare(const std::string& name, const std::string& sql);
-  /// Prepares the statement on its first use.
+  /// Runs a statement. The first use of a statement prepares it.
   pqxx::result execute(const std::string& name, const std::string& sql,
                        const std::vector<Params::Value>& values);
 
@@ -43,7 +43,7 @@ class Connection {
   std::unordered_set<std::string> prepared_;
 };
 
-/// A message of the server as one line: the server breaks and indents its messages.
+/// Returns a message of the server as one line, because the server breaks and indents its messages.
 std::string one_line(std::string_view text);
 
 /// Runs a `COPY ... FROM STDIN (FORMAT binary)` with these rows, without header and trailer, and

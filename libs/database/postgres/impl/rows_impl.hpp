@@ -11,8 +11,8 @@
 
 namespace skua::postgres {
 
-/// A result of libpqxx, and where its cells are. A row and a field of libpqxx share the ownership
-/// of the result: to make both for each access costs more than to read the cell.
+/// A result of libpqxx, and the positions of its cells. Each row and field of libpqxx shares the
+/// ownership of the result, so making both for each access would cost more than reading the cell.
 class Rows::Impl {
  public:
   explicit Impl(const pqxx::result& rows) : result(rows) {
@@ -31,7 +31,7 @@ class Rows::Impl {
   }
   const pqxx::result result;
 
-  /// Without data: null. Throws std::out_of_range.
+  /// Returns the text of a cell. A null has no data pointer. Throws std::out_of_range.
   std::string_view at(std::size_t row, std::size_t column) const {
     const auto columns = static_cast<std::size_t>(result.columns());
     if (row >= static_cast<std::size_t>(result.size()) || column >= columns) {

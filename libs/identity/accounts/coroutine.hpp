@@ -20,10 +20,10 @@ using Timer = boost::asio::basic_waitable_timer<
 template <class T>
 using Awaitable = boost::asio::awaitable<T, Executor>;
 
-/// Waits until the timer expires or is cancelled. `timer` outlives the wait.
+/// Waits until the timer expires or is cancelled. `timer` must outlive the wait.
 inline Awaitable<void> expired(Timer& timer) {
   ErrorCode cancelled;
-  // A named local: GCC 12.2 destroys aggregate temporaries of a co_await expression twice.
+  // The token needs a name: GCC 12.2 destroys aggregate temporaries of a co_await expression twice.
   auto token = boost::asio::redirect_error(boost::asio::use_awaitable_t<Executor>(), cancelled);
   co_await timer.async_wait(token);
 }
@@ -35,16 +35,16 @@ class Eventual {
   explicit Eventual(const Executor& executor)
       : is_set_(executor, std::chrono::steady_clock::time_point::max()) {}
 
-  /// Once. Coroutines that wait continue later.
+  /// Sets the value, which may happen only once. Coroutines that wait continue later.
   void set(T value) {
     value_.emplace(std::move(value));
     is_set_.cancel();
   }
-  /// Waits for the value. The object outlives the wait.
+  /// Waits for the value. The object must outlive the wait.
   Awaitable<void> wait() {
     if (!value_) co_await expired(is_set_);
   }
-  /// After `wait`.
+  /// Must be called after `wait`.
   T& value() { return *value_; }
 
  private:

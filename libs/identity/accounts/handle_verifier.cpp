@@ -10,8 +10,8 @@
 namespace skua::accounts {
 namespace {
 
-/// Claims that wait beside those that are looked up, for each of these: enough that none of the
-/// threads waits for the database.
+/// The number of waiting claims for each concurrent look-up. With so many claims no thread has to
+/// wait for the database.
 constexpr std::size_t kWaitingEach = 8;
 constexpr std::chrono::milliseconds kAtOnce{0};
 
@@ -55,13 +55,14 @@ void HandleVerifier::stop() {
 bool HandleVerifier::write_and_take(postgres::Session& session) {
   const Timestamp now = clock_.now();
   if (const auto checked = take_checked(); !checked.empty()) {
-    // Should this fail they are due as before.
+    // If the write fails, the claims are due as before.
     for (const auto& one : checked) under_way_.erase(one.claim.actor_id);
     writer::write_checked_handles(session, checked, now);
   }
   const std::size_t room = options_.at_once * kWaitingEach;
   if (under_way_.size() >= room) return false;
-  // Those under way are among the oldest that are due.
+  // The claims that are looked up now are among the oldest due claims, so the query returns them
+  // too.
   bool took_any = false;
   for (writer::DueHandle& due : writer::due_handles(session, now, room)) {
     if (under_way_.contains(due.actor_id)) continue;
@@ -80,7 +81,7 @@ std::vector<writer::CheckedHandle> HandleVerifier::take_checked() {
 
 void HandleVerifier::look_up() {
   while (auto claim = queue_.pop()) {
-    if (queue_.closed()) return;  // what waited is left
+    if (queue_.closed()) return;  // the waiting claims stay due
     const auto found = check_(claim->did, claim->handle);
     std::optional<bool> is_valid = found.has_value();
     if (!found && documents::is_server_failure(found.error())) is_valid.reset();

@@ -25,7 +25,8 @@
 
 namespace skua::accounts {
 
-/// Results of look-ups of handles since the start. Written by the verifier, read by any thread.
+/// The results of look-ups of handles since the start. The verifier writes them, and any thread
+/// reads them.
 struct HandleCounters {
   Counter valid{"handles_valid", "skua_handles_valid_total", "handles",
                 "Handles that resolve to their account"};
@@ -35,55 +36,58 @@ struct HandleCounters {
                  "Look-ups of handles that failed because of a server; they are repeated"};
 };
 
-/// Verifies handles: takes claims that are due from `bsky.actors`, several at a time, and writes
-/// the results. The queue is in the database, so a stop or a crash loses nothing, and one process
-/// can verify the claims that another has written. The pipeline never waits for it. It waits while
-/// the database is down.
+/// Verifies handles: takes due claims from `bsky.actors`, several at a time, and writes the
+/// results. The queue is in the database, so a stop or a crash loses nothing, and one process can
+/// verify the claims that another process has written. The pipeline never waits for the verifier.
+/// The verifier waits while the database is down.
 class HandleVerifier {
  public:
-  /// Checks whether a handle resolves to a DID. Blocks. Called by several threads at once. Error:
-  /// the reason why it does not; after documents::is_server_failure the handle is looked up again.
+  /// Checks whether a handle resolves to a DID. Blocks. Several threads call the function at the
+  /// same time. The error is the reason why the handle does not resolve to the DID. After
+  /// documents::is_server_failure the handle is looked up again.
   using Check = std::function<Result<void>(const std::string& did, const std::string& handle)>;
 
   struct Options {
-    /// Concurrent look-ups, each on a thread of its own.
+    /// The number of concurrent look-ups. Each has a thread of its own.
     std::size_t at_once = 8;
-    /// Look-ups started per second at most, and in a burst after a quiet second. Many handles share
-    /// one host.
+    /// The largest number of look-ups that start per second, and in a burst after a quiet second.
+    /// Many handles share one host, so there is a limit.
     double per_second = 20;
-    /// Between two queries for due claims while none are due.
+    /// The pause between two queries for due claims while none are due.
     std::chrono::milliseconds pause{1'000};
   };
 
-  /// `check`: see Check.
   HandleVerifier(postgres::Runtime& runtime, Check check, Options options);
   ~HandleVerifier();
   HandleVerifier(const HandleVerifier&) = delete;
   HandleVerifier& operator=(const HandleVerifier&) = delete;
 
-  /// Ignores the results of look-ups from now on. The owner calls it before it cancels the active
-  /// look-ups, so that a cancelled look-up does not count as a failure of a server. Does not wait.
+  /// Ignores the results of look-ups from now on. The owner calls this function before it cancels
+  /// the active look-ups, so that a cancelled look-up does not count as a failure of a server. Does
+  /// not wait.
   void request_stop();
 
-  /// Waits for the active look-ups, which the owner has cancelled, and ends all threads. Their
-  /// claims stay due. Idempotent.
+  /// Waits for the active look-ups, which the owner has cancelled, and ends all threads. The claims
+  /// of these look-ups stay due. Idempotent.
   void stop();
 
   const HandleCounters& counters() const { return counters_; }
 
  private:
   void look_up();
-  /// One round: writes results, and takes claims that are due. False: there were none of either.
+  /// Does one round: writes results, and takes due claims. Returns false if no due claims were
+  /// taken.
   bool write_and_take(postgres::Session& session);
   std::vector<writer::CheckedHandle> take_checked();
 
   const Check check_;
   const Options options_;
-  /// PostgreSQL's, because the due times are its.
+  /// PostgreSQL's clock, because PostgreSQL's clock determined the due times.
   const Clock& clock_;
   HandleCounters counters_;
   transport::RequestBudget budget_;
-  boost::unordered_flat_set<AccountNumber> under_way_;  // accounts; the verifier's thread alone
+  // The accounts of active look-ups. Only the verifier's thread uses this set.
+  boost::unordered_flat_set<AccountNumber> under_way_;
   BoundedQueue<writer::DueHandle> queue_;
   std::mutex mutex_;
   std::vector<writer::CheckedHandle> checked_;
@@ -91,7 +95,7 @@ class HandleVerifier {
   postgres::SessionThread thread_;
 };
 
-/// A HandleVerifier with its DNS and HTTP clients.
+/// A HandleVerifier with its DNS client and its HTTP client.
 class HandleLookups {
  public:
   struct Options {
@@ -110,7 +114,7 @@ class HandleLookups {
 
   const HandleCounters& counters() const { return verifier_.counters(); }
 
-  /// Takes as long as the DNS look-ups that are active. Idempotent.
+  /// Waits until the active DNS look-ups end. Idempotent.
   void stop() {
     verifier_.request_stop();
     http_.stop();
@@ -118,7 +122,7 @@ class HandleLookups {
   }
 
  private:
-  /// A stop waits for the end of a look-up.
+  /// The limits are short, because a stop waits for the end of a look-up.
   static constexpr documents::DnsTimeouts kLookupTimeouts{
       .first_wait = std::chrono::seconds(1), .tries = 2, .total = std::chrono::seconds(3)};
 

@@ -45,22 +45,22 @@ using Freshness = AccountSource::Freshness;
 using KeyUse = AccountSource::KeyUse;
 using Keys = std::vector<atproto::Multikey>;
 
-/// How often a document is requested while the directory asks us to wait.
+/// The number of requests for a document while the directory asks us to wait.
 constexpr int kMaxAttempts = 5;
-/// How often the host of a did:web account is asked while it fails: it may never answer.
+/// The number of requests to the failing host of a did:web account, which may never answer.
 constexpr int kWebAttempts = 3;
 constexpr std::chrono::minutes kWarnEvery{1};
-/// By default fewer requests can fail in the time for which failures are remembered.
+/// By default fewer requests than this can fail in the time for which failures are remembered.
 constexpr std::size_t kMaxFailures = 30'000;
 
-/// Active requests for key histories, besides those for documents.
+/// The number of active requests for key histories, in addition to the requests for documents.
 constexpr std::size_t kHistoriesAtOnce = 16;
-/// Key histories that are kept, and for how long: commits that no key fits must not make the
-/// directory answer again and again.
+/// The number of key histories that are kept, and the time for which they are kept. Without the
+/// kept histories, commits that match no key would cause one request to the directory each.
 constexpr std::size_t kHistories = 1'000;
 constexpr std::chrono::seconds kHistoryFresh{10};
-/// The requests for one history in that time: a newer key may have signed a commit that was made
-/// after the last request.
+/// The number of requests for one history in that time. A newer key may have signed a commit that
+/// was made after the last request, so one request is not enough.
 constexpr int kRequestsOfHistory = 3;
 
 transport::HttpClientOptions http_options(const NetworkAccountsOptions& options) {
@@ -79,7 +79,7 @@ transport::HttpClientOptions http_options(const NetworkAccountsOptions& options)
   return http;
 }
 
-/// How a request to the directory ended, as far as it concerns the directory's load.
+/// Returns how a request to the directory ended, as a sign of the directory's load.
 RequestOutcome::End end_of(const Result<Account>& account) {
   if (account || !documents::is_server_failure(account.error())) {
     return RequestOutcome::End::Answered;
@@ -93,12 +93,12 @@ RequestOutcome::End end_of(const Result<Account>& account) {
   return RequestOutcome::End::Failed;
 }
 
-/// A name for the turns of the host of a did:web document.
+/// Returns the key of the request queue for the host of a did:web document.
 std::string document_host(std::string_view did) {
   return std::string(did.substr(did.rfind(':') + 1));
 }
 
-/// A name for the turns of an account's host. Ports do not make hosts.
+/// Returns the key of the request queue for an account's host. Ports of one name count as one host.
 std::string host_of_pds(const std::string& pds) {
   const auto url = transport::parse_http_url(pds);
   return url ? url->host : pds;
@@ -108,7 +108,7 @@ void log_unknown_status(const std::string& did, const std::string& reason) {
   logger("identity")->info("did={}: its hosting status is unknown: {}", did, reason);
 }
 
-/// The accounts that were found lately, and for a short time the failures of the others.
+/// The accounts that were found recently, and for a short time the failures of other accounts.
 class Memory {
  public:
   explicit Memory(const NetworkAccountsOptions& options)
@@ -116,9 +116,9 @@ class Memory {
         accounts_(options.max_cached),
         failures_(std::min(options.max_cached, kMaxFailures)) {}
 
-  /// The answer to a question that needs no request: an account that is younger than `max_age`, or
-  /// a failure. After a failure of a server an older account is the answer, unless `must_be_new`.
-  /// `now` dates documents, `monotonic` failures.
+  /// Returns the answer to a question that needs no request: an account that is younger than
+  /// `max_age`, or a failure. After a failure of a server an older account is the answer, unless
+  /// `must_be_new`. `now` dates documents, and `monotonic` dates failures.
   std::optional<Result<Account>> answer(const std::string& did, std::chrono::seconds max_age,
                                         bool must_be_new, Timestamp now, Timestamp monotonic) {
     const Account* account = accounts_.find(did);
@@ -133,11 +133,11 @@ class Memory {
     return Result<Account>(*account);
   }
 
-  /// Null: not known. The pointer is valid until the next call.
+  /// Returns null for an unknown account. The pointer is valid until the next call.
   const Account* find(const std::string& did) { return accounts_.find(did); }
 
   void keep(const Account& account) { accounts_.insert(account.did, account); }
-  /// The account's document was fetched: its failure ends.
+  /// Notes that the account's document was fetched, which ends a failure of the account.
   void fetched(const Account& account) {
     failures_.erase(account.did);
     keep(account);
@@ -147,7 +147,8 @@ class Memory {
                                                            : options_.remember_data_failure;
     failures_.insert(did, {error, monotonic + pause});
   }
-  /// Removes the account, because its last document no longer holds. False: it is not known.
+  /// Removes the account, because its last document is no longer valid. Returns false if the
+  /// account is unknown.
   bool forget(const std::string& did) {
     if (accounts_.find(did) == nullptr) return false;
     accounts_.erase(did);
@@ -169,14 +170,14 @@ class Memory {
   GenerationalMap<std::string, Failure, SeededHash> failures_;
 };
 
-/// Reads and writes `skua.identities` for coroutines. One statement reads, or writes, all rows that
+/// Reads and writes `skua.identities` for coroutines. One statement reads or writes all rows that
 /// coroutines wait for.
 class Table {
  public:
   Table(asio::io_context& io, const NetworkAccountsOptions& options)
       : io_(io), stored_(options.database_url, options.application_name) {}
 
-  /// The account's row. Nothing: there is none, or the database is away.
+  /// Returns the account's row, or nothing if there is none or the database is not available.
   Awaitable<std::optional<IdentityRow>> load(std::string did) {
     const auto row = std::make_shared<Row>(io_.get_executor());
     loads_.emplace_back(std::move(did), row);
@@ -185,7 +186,7 @@ class Table {
     co_return std::move(row->value());
   }
 
-  /// Writes the row soon.
+  /// Queues the row to be written soon.
   void save(IdentityRow row) {
     saves_.push_back(std::move(row));
     execute_soon();
@@ -208,7 +209,7 @@ class Table {
     if (!dids.empty()) {
       for (IdentityRow& row : stored_.load(dids)) found.emplace(row.did, std::move(row));
     }
-    // In the order of the questions: requests start in this order.
+    // Answers in the order of the questions, because requests start in this order.
     for (const auto& [did, row] : loads) {
       const auto place = found.find(did);
       row->set(place == found.end() ? std::nullopt : std::optional(std::move(place->second)));
@@ -226,7 +227,7 @@ class Table {
 /// Recent key histories.
 class Histories {
  public:
-  /// Null: not known, or too old for a commit or a label of this time.
+  /// Returns null if the history is unknown, or too old for a commit or a label of this time.
   std::shared_ptr<const KeyHistory> find(const std::string& did, Timestamp time, Timestamp now) {
     const Known* found = known_.find(did);
     if (found == nullptr || now - found->requested_at >= kHistoryFresh) return nullptr;
@@ -251,7 +252,7 @@ class Histories {
   struct Known {
     Timestamp requested_at;
     std::shared_ptr<const KeyHistory> history;
-    /// The requests since a time.
+    /// The time from which `requests` counts.
     Timestamp counts_since;
     int requests = 1;
   };
@@ -339,7 +340,7 @@ class NetworkAccounts::Impl {
 
   void stop() {
     is_stopped_.with([](bool& is_stopped) { is_stopped = true; });
-    // The requests end first, so that each coroutine can end.
+    // Ends the requests first, so that each coroutine can end.
     http_.stop();
     if (!thread_.joinable()) return;
     asio::post(io_, [this] {
@@ -357,17 +358,16 @@ class NetworkAccounts::Impl {
   const AccountStatistics& statistics() const { return statistics_; }
 
  private:
-  /// The look-up of a document. Questions that come meanwhile wait for its answer.
+  /// The look-up of a document. Further questions for the same account wait for its answer.
   struct LookUp {
     explicit LookUp(const Executor& executor) : answer(executor) {}
 
-    /// A question needs a newer document than the table has.
+    /// Whether a question needs a newer document than the table has.
     bool must_be_new = false;
     /// The known account, which is the answer while the server fails.
     std::optional<Account> stale;
     Eventual<Result<Account>> answer;
   };
-  /// A request and its answer.
   struct Exchange {
     explicit Exchange(const Executor& executor) : ended(executor) {}
 
@@ -385,7 +385,7 @@ class NetworkAccounts::Impl {
     }
   }
 
-  /// Runs a question on the thread. An exception ends the thread: see `run`.
+  /// Runs a question on the thread of the source. An exception ends the thread, see `run`.
   template <class Answer, class Question>
   void begin(Question question, std::function<void(Result<Answer>)> done) {
     const bool is_taken = is_stopped_.with([&](bool is_stopped) {
@@ -402,7 +402,7 @@ class NetworkAccounts::Impl {
     if (!is_taken) done(errc::stopped);
   }
 
-  /// At a stop questions get no answer: the messages that wait for it are read again later.
+  /// Suppresses the answer at a stop. The messages that wait for the answer are read again later.
   template <class Answer>
   static std::function<void(Result<Answer>)> unless_stopped(
       std::function<void(Result<Answer>)> done) {
@@ -411,10 +411,10 @@ class NetworkAccounts::Impl {
     };
   }
 
-  // All that follows runs on the thread.
+  // All functions below run on the thread of the source.
 
-  /// The answer to a question that is repeated while a server fails. For did:plc nothing is lost by
-  /// waiting, because one directory serves all of them.
+  /// Repeats a question while a server fails. For did:plc, waiting loses nothing, because one
+  /// directory serves all these accounts.
   template <class Answer, class Question>
   Awaitable<Result<Answer>> until_answered(std::string did, Question question) {
     const bool is_plc = atproto::is_plc_did(did);
@@ -449,7 +449,8 @@ class NetworkAccounts::Impl {
     pauses_.erase(&timer);
   }
 
-  /// The account with its present document, when the account has a share of the requests.
+  /// Returns the account with its current document, as soon as the account has a share of the
+  /// requests.
   Awaitable<Result<Account>> find_new(std::string did) {
     const Timestamp now = pace_.now();
     const Timestamp due = new_of_accounts_.reserve(did, now);
@@ -458,7 +459,7 @@ class NetworkAccounts::Impl {
     co_return account;
   }
 
-  /// `find`, unless there are too many questions.
+  /// Calls `find`, unless there are too many questions.
   Awaitable<Result<Account>> find_limited(std::string did, Freshness freshness) {
     if (questions_ >= options_.max_waiting) co_return errc::busy;
     ++questions_;
@@ -467,7 +468,7 @@ class NetworkAccounts::Impl {
     co_return account;
   }
 
-  /// The account of a DID: from memory, the table, or its document.
+  /// Returns the account of a DID from memory, from the table, or from its document.
   Awaitable<Result<Account>> find(std::string did, Freshness freshness) {
     ++statistics_.asked;
     const bool must_be_new = freshness != Freshness::Known;
@@ -478,7 +479,7 @@ class NetworkAccounts::Impl {
       co_return *known;
     }
     if (const auto url = documents::document_url(did, documents_); !url) {
-      // Not remembered: an invalid DID can have any length.
+      // The failure is not cached, because an invalid DID can have any length.
       ++statistics_.data_failures;
       co_return url.error();
     }
@@ -507,11 +508,12 @@ class NetworkAccounts::Impl {
     const bool is_plc = atproto::is_plc_did(did);
     if (const Account* known = memory_.find(did)) look_up->stale = *known;
 
-    // The table. It may have a document of another process, or of the directory's export.
+    // Asks the table, which may have a document of another process or of the directory's export.
     if (!look_up->must_be_new && (!look_up->stale || is_plc)) {
       const std::optional<IdentityRow> row = co_await table_.load(did);
       std::optional<Account> stored = row ? documents::account_of(*row) : std::nullopt;
-      // The table has missed a document if the database was away.
+      // The row may be older than the document in memory if the database was not available for a
+      // write.
       const bool is_older =
           stored && look_up->stale && row->fetched_at < look_up->stale->fetched_at;
       if (stored && !is_older) {
@@ -524,8 +526,9 @@ class NetworkAccounts::Impl {
       }
     }
 
-    // The network. One directory serves all did:plc accounts: while it asks us to wait, the request
-    // is repeated. A host of did:web serves only its own accounts, so its failure is the answer.
+    // Asks the network. One directory serves all did:plc accounts, so the request is repeated while
+    // the directory asks us to wait. A host of did:web serves only its own accounts, so its failure
+    // is the answer.
     Result<Account> account = errc::stopped;
     for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
       if (is_plc) {
@@ -537,7 +540,7 @@ class NetworkAccounts::Impl {
       ++statistics_.waits;
     }
 
-    // The store.
+    // Stores the document in memory and in the table.
     if (account) {
       ++statistics_.fetched;
       account->fetched_at = clock_.now();
@@ -549,7 +552,7 @@ class NetworkAccounts::Impl {
     if (error == errc::stopped) co_return error;
     const bool is_server = documents::is_server_failure(error);
     ++(is_server ? statistics_.server_failures : statistics_.data_failures);
-    // The known account no longer holds. The table must not return its copy either.
+    // The known account is no longer valid. The table must not return its copy either.
     if (!is_server && memory_.forget(did)) {
       table_.save(
           {.did = did, .signing_key = {}, .pds = {}, .handle = {}, .fetched_at = clock_.now()});
@@ -558,7 +561,7 @@ class NetworkAccounts::Impl {
     co_return error;
   }
 
-  /// `is_repeated`: the request goes before all requests that wait for the directory.
+  /// If `is_repeated`, the request goes before all requests that wait for the directory.
   Awaitable<Result<Account>> document_of_directory(std::string did, bool is_repeated) {
     Result<RequestQueue::Place> place = co_await directory_.enter(std::string(), is_repeated);
     if (!place) co_return place.error();
@@ -593,7 +596,7 @@ class NetworkAccounts::Impl {
     co_return documents::read_document(did, exchange->ended.value());
   }
 
-  /// The hosting status: from the host that the account's document names now.
+  /// Returns the hosting status from the host that the account's document names now.
   Awaitable<Result<HostStatus>> status_of(std::string did) {
     Result<HttpRequest> document_request = documents::document_request(did, documents_);
     if (!document_request) co_return no_status(did, document_request.error());
@@ -601,7 +604,7 @@ class NetworkAccounts::Impl {
         status_directory_.waiting() + status_web_.waiting() + status_hosts_.waiting();
     if (waiting >= options_.statuses.waiting) co_return no_status(did, errc::busy);
 
-    // The document. The directory's own limit holds for all requests together.
+    // Fetches the document. The directory's own limit covers all kinds of requests together.
     Result<Account> account = errc::stopped;
     if (atproto::is_plc_did(did)) {
       Result<RequestQueue::Place> place = co_await status_directory_.enter(std::string());
@@ -614,7 +617,7 @@ class NetworkAccounts::Impl {
       co_await exchange->ended.wait();
       account = documents::read_document(did, exchange->ended.value());
     }
-    // The owner of the DID has ended it, so no host has the account.
+    // The owner of the DID has deleted it, so no host has the account.
     if (!account && account.error() == errc::did_tombstoned) {
       HostStatus deleted{false, "deleted"};
       co_return deleted;
@@ -622,7 +625,7 @@ class NetworkAccounts::Impl {
     if (!account) co_return no_status(did, account.error());
     if (account->pds.empty()) co_return no_status(did, errc::document_without_pds);
 
-    // The host.
+    // Asks the host.
     Result<RequestQueue::Place> place = co_await status_hosts_.enter(host_of_pds(account->pds));
     if (!place) co_return no_status(did, place.error());
     HttpRequest request = documents::host_status_request(account->pds, did);
@@ -642,7 +645,7 @@ class NetworkAccounts::Impl {
     return error;
   }
 
-  /// The keys that were in use near a time in the past.
+  /// Returns the keys that were in use near a time in the past.
   Awaitable<Result<Keys>> former_keys(std::string did, Timestamp time, KeyUse use) {
     const Timestamp now = clock_.now();
     if (const auto history = histories_.find(did, time, now)) {
@@ -661,7 +664,7 @@ class NetworkAccounts::Impl {
     co_return documents::keys_near(*history, time, use);
   }
 
-  /// Begins a request. The callback for its end runs on the thread.
+  /// Begins a request. The callback for its end runs on the thread of the source.
   std::shared_ptr<Exchange> send(HttpRequest request) {
     auto exchange = std::make_shared<Exchange>(io_.get_executor());
     http_.send(std::move(request), [this, exchange](Result<HttpAnswer> answer) {
@@ -698,13 +701,13 @@ class NetworkAccounts::Impl {
   const Clock& clock_;
   const Clock& pace_;
   AccountStatistics statistics_;
-  /// New questions are refused.
+  /// Whether new questions are refused.
   Guarded<bool> is_stopped_{false};
-  asio::io_context io_{1};  // one thread runs it
+  asio::io_context io_{1};  // uses one thread
   transport::HttpClient http_;
   asio::executor_work_guard<Executor> work_;
 
-  // Used on the thread.
+  // Only the thread of the source uses these members.
   Memory memory_;
   Table table_;
   Histories histories_;
@@ -713,7 +716,7 @@ class NetworkAccounts::Impl {
   Shares new_of_accounts_;
   std::set<Timer*> pauses_;
   bool is_ending_ = false;
-  /// When the next failure of the directory is logged.
+  /// The time from which the next failure of the directory may be logged.
   std::chrono::steady_clock::time_point warn_at_;
   transport::AdaptiveLimit directory_limit_;
   transport::RequestBudget web_budget_;

@@ -22,9 +22,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// How often a standby looks whether the lock is free.
+/// The time between two checks of a standby whether the lock is free.
 constexpr milliseconds kStandbyInterval{5'000};
-/// The log names the problem when so many requests have failed in a row, and at each multiple.
+/// The log names the problem after this number of failed requests in a row, and after each
+/// multiple.
 constexpr std::uint64_t kLoggedFailures = 5;
 
 transport::Endpoint export_of(const std::string& plc_url) {
@@ -42,7 +43,8 @@ transport::HttpClientOptions http_options(const PlcTail::Options& options) {
   return http;
 }
 
-/// A cursor in the future was saved while the clock was wrong: until then it would hide operations.
+/// Limits the cursor to the current time. A wrong clock may have saved a cursor in the future,
+/// which would hide operations until that time.
 tables::PlcCursor start_of(tables::PlcCursor cursor, Timestamp now) {
   cursor.newest = std::min(cursor.newest, now);
   return cursor;
@@ -55,7 +57,7 @@ ErrorCode error_of(const Result<transport::HttpAnswer>& answer) {
 
 constexpr seconds kFirstWait{1};
 constexpr seconds kLongestOwnWait{60};
-/// After that many the longest wait is reached.
+/// After this number of doublings the wait has its largest value.
 constexpr std::uint64_t kDoublings = 6;
 
 }  // namespace
@@ -151,7 +153,7 @@ tables::PlcCursor PlcTail::begin(postgres::Session& session) {
       "following the PLC directory from now on; `skua identity import {}` stores the identities "
       "from before",
       options_.plc_url);
-  // An import may have been faster.
+  // An import may have set the cursor first.
   return tables::load_plc_cursor(session).value();
 }
 

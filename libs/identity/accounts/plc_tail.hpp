@@ -18,24 +18,24 @@
 
 namespace skua::accounts {
 
-/// Between two requests when the directory had no further operations.
+/// The wait between two requests if the directory had no further operations.
 inline constexpr std::chrono::milliseconds kTailInterval{3'000};
-/// While it has more.
+/// The wait between two requests while the directory has further operations.
 inline constexpr std::chrono::milliseconds kTailCatchUp{1'000};
-/// The longest wait, even if the directory asks for more.
+/// The longest wait, even if the directory asks for a longer one.
 inline constexpr std::chrono::minutes kLongestTailWait{5};
 
-/// How long to wait after a page. If the directory states a limit of which less than half remains,
-/// until it is renewed: the rest is for documents. Pure.
+/// Returns the wait after a page. If the directory states a limit of which less than half remains,
+/// the wait ends when the limit is renewed, because the other half is for documents. Pure.
 std::chrono::milliseconds pause_after_page(const transport::HttpAnswer& answer, bool is_end,
                                            Timestamp now);
 
-/// How long to wait after failures in a row, of which there is at least one: from two seconds to a
-/// minute, or as long as the directory asks. `answer`: null if there was none. Pure.
+/// Returns the wait after `failures` failures in a row (at least one): from two seconds to a
+/// minute, or as long as the directory asks. `answer` is null if there was no answer. Pure.
 std::chrono::milliseconds pause_after_failure(std::uint64_t failures,
                                               const transport::HttpAnswer* answer, Timestamp now);
 
-/// Metrics of the PLC tail. Written by one thread, read by any thread.
+/// Metrics of the PLC tail. One thread writes them, and any thread reads them.
 struct PlcTailMetrics {
   Counter operations{"plc_operations", "skua_plc_operations_total", "operations",
                      "Operations of the PLC directory's export that were applied to the stored "
@@ -51,30 +51,30 @@ struct PlcTailMetrics {
                    "without --plc-tail"};
 };
 
-/// Keeps `skua.identities` current: continues the export of the PLC directory behind
+/// Keeps `skua.identities` current. Continues the export of the PLC directory behind
 /// `skua.plc_cursor`, and saves the cursor in the transaction that writes the identities. Without a
-/// cursor it begins now. Of the processes of a database one does this; the others wait for the
-/// lock. It asks for one page at a time, and leaves half of the limit that the directory states to
-/// other requests. Has a thread, a database session and an HTTP client of its own. While the
-/// directory or the database is down it retries.
+/// cursor the tail begins at the current time. One of the processes of a database does this; the
+/// others wait for the lock. The tail requests one page at a time, and leaves half of the limit
+/// that the directory states to other requests. It has a thread, a database session and an HTTP
+/// client of its own. While the directory or the database is down, the tail retries.
 class PlcTail {
  public:
-  /// Whose identities were written. Called on the tail's thread after the commit; must not block or
-  /// throw.
+  /// Receives the DIDs whose identities were written. Called on the tail's thread after the commit.
+  /// Must not block or throw.
   using OnChange = std::function<void(std::vector<std::string> dids)>;
 
   struct Options {
     std::string plc_url;
     std::string ca_file = {};
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
-    /// For a request with its answer.
+    /// The limit for a request with its answer.
     std::chrono::milliseconds total_timeout = std::chrono::seconds(30);
     std::size_t max_page_bytes = 16 * 1024 * 1024;
   };
 
   /// Throws std::runtime_error if the CA file cannot be used.
   PlcTail(postgres::Runtime& runtime, Options options, OnChange on_change);
-  /// Stops if necessary.
+  /// Calls `stop` if necessary.
   ~PlcTail();
   PlcTail(const PlcTail&) = delete;
   PlcTail& operator=(const PlcTail&) = delete;
@@ -83,14 +83,15 @@ class PlcTail {
   /// Ends an active request. Idempotent.
   void stop();
 
-  /// One round: at most one page. Returns the time until the next. Throws postgres::SqlError. Not
-  /// while the thread runs.
+  /// Does one round with at most one page, and returns the time until the next round. Throws
+  /// postgres::SqlError. Must not be called while the thread runs.
   std::chrono::milliseconds look() { return look(thread_.session().get()); }
 
-  /// At this moment. Any thread.
+  /// Returns the current metrics. Any thread.
   PlcTailMetrics metrics() const;
 
-  /// Requests that failed since the last answer, and when the last one failed. Any thread.
+  /// The number of requests that failed since the last answer, and the time of the last failure.
+  /// Any thread.
   struct Failures {
     std::uint64_t count = 0;
     std::chrono::steady_clock::time_point latest;
@@ -99,29 +100,29 @@ class PlcTail {
 
  private:
   std::chrono::milliseconds look(postgres::Session& session);
-  /// Waits for the lock of another process.
+  /// Waits for the lock that another process holds.
   std::chrono::milliseconds look_as_standby(postgres::Session& session);
   bool take_lock(postgres::Session& session);
   tables::PlcCursor begin(postgres::Session& session);
   std::chrono::milliseconds take(postgres::Session& session, const tables::PlcCursor& cursor,
                                  const transport::HttpAnswer& answer, Timestamp asked_at);
-  /// False: another session has changed the cursor.
+  /// Returns false if another session has changed the cursor.
   static bool write(postgres::Session& session, const tables::PlcCursor& from,
                     const documents::ExportPage& page);
   std::chrono::milliseconds fail(const ErrorCode& error, const transport::HttpAnswer* answer);
 
   const Options options_;
   const OnChange on_change_;
-  /// PostgreSQL's.
+  /// PostgreSQL's clock.
   const Clock& clock_;
   const transport::Endpoint export_;
   PlcTailMetrics metrics_;
   std::atomic<std::uint64_t> failures_{0};
   std::atomic<std::chrono::steady_clock::time_point> failed_at_{
       std::chrono::steady_clock::time_point()};
-  /// The epoch: not known.
+  /// The epoch means that the time is unknown.
   std::atomic<Timestamp> current_at_{Timestamp()};
-  // On the tail's thread.
+  // Only the tail's thread uses these members.
   bool has_lock_ = false;
   std::string other_owner_;
   documents::ExportPages pages_;

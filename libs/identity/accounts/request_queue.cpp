@@ -10,27 +10,28 @@
 namespace skua::accounts {
 namespace {
 
-/// How soon `may_start` is called again.
+/// The time until `may_start` is called again.
 constexpr std::chrono::milliseconds kHeldBack{20};
 
 struct Waiter {
   explicit Waiter(const Executor& executor) : timer(executor) {}
 
-  /// Expires when the patience ends. It is cancelled when the request may start, and at a stop.
+  /// The timer expires when the patience ends. It is cancelled when the request may start, and at a
+  /// stop.
   Timer timer;
   bool is_started = false;
-  /// It was refused: the queue passes it over.
+  /// Whether the request was refused, so that the queue passes it over.
   bool is_refused = false;
 };
 
 }  // namespace
 
-/// Shared with the places, which may outlive the queue.
+/// The places share this state, because they may outlive the queue.
 struct RequestQueue::State : std::enable_shared_from_this<RequestQueue::State> {
   State(const Executor& executor, Options given)
       : options(std::move(given)), lines(options.of_one_key), held_back(executor) {}
 
-  /// Starts what may start.
+  /// Starts all waiting requests that the limits permit.
   void start_waiting() {
     while (!is_stopped && lines.turns() > 0 && active < options.at_once) {
       const bool is_refused = lines.front()->is_refused;

@@ -14,23 +14,25 @@
 
 namespace skua::accounts {
 
-/// Requests that wait for their turn. Keys (hosts or sites) take turns, and each has a limited
-/// number of active requests: a silent host delays its own requests only. On the thread of one
-/// io_context, which runs all coroutines that wait.
+/// Requests that wait for their turn. Keys (hosts or sites) take turns, and each key has a limited
+/// number of active requests, so a silent host delays only its own requests. Used on the thread of
+/// one io_context, which runs all waiting coroutines.
 class RequestQueue {
  public:
   struct Options {
-    /// Active requests.
+    /// The limits of active requests, for all keys together and for one key.
     std::size_t at_once = std::numeric_limits<std::size_t>::max();
     std::size_t of_one_key = std::numeric_limits<std::uint32_t>::max();
-    /// A request that has waited for this time is refused (errc::busy); nothing: none is.
+    /// A request that has waited for this time is refused (errc::busy). Without a value no request
+    /// is refused.
     std::optional<std::chrono::milliseconds> patience = std::nullopt;
-    /// Whether one more request may start now; if so it counts. It is called again soon after it
-    /// has refused. Empty: each may.
+    /// Returns whether one more request may start now. If so, the request counts as started. After
+    /// a refusal the function is called again soon. If empty, each request may start.
     std::function<bool()> may_start = nullptr;
   };
 
-  /// The right to make a request. Its destruction gives the right back. It may outlive the queue.
+  /// The right to make a request. The destruction of the place returns the right. A place may
+  /// outlive the queue.
   using Place = std::shared_ptr<void>;
 
   RequestQueue(const Executor& executor, Options options);
@@ -38,13 +40,14 @@ class RequestQueue {
   RequestQueue(const RequestQueue&) = delete;
   RequestQueue& operator=(const RequestQueue&) = delete;
 
-  /// Waits for a place. `first`: before the others of its key. Errors: errc::busy, errc::stopped.
+  /// Waits for a place. `first` puts the request before the other requests of its key. Errors:
+  /// errc::busy, errc::stopped.
   Awaitable<Result<Place>> enter(std::string key, bool first = false);
 
-  /// Refuses all that wait, and further ones (errc::stopped). Idempotent.
+  /// Refuses all waiting and all further requests (errc::stopped). Idempotent.
   void stop();
 
-  /// Requests that wait for a place.
+  /// The number of requests that wait for a place.
   std::size_t waiting() const;
 
  private:

@@ -24,8 +24,9 @@ using nlohmann::json;
 
 constexpr std::string_view kAlias = "at://";
 
-/// The first entry of an array that `read` accepts, among those whose id is `fragment`, alone or
-/// after the DID. Error: that of the first of them, or `missing` if there is none.
+/// Returns the first entry of an array that `read` accepts, among the entries whose id is
+/// `fragment`, alone or after the DID. If there is none, returns the error of the first such entry,
+/// or `missing` without such an entry.
 template <class Value>
 Result<Value> first_valid(const json& document, const char* array, std::string_view did,
                           std::string_view fragment, Result<Value> (*read)(const json& entry),
@@ -37,7 +38,7 @@ Result<Value> first_valid(const json& document, const char* array, std::string_v
     auto id = text_field(entry, "id");
     if (id.starts_with(did)) id.remove_prefix(did.size());
     if (id != fragment) continue;
-    // A method of another controller is not a key of the account.
+    // A method with another controller is not a key of the account.
     const auto controller = text_field(entry, "controller");
     if (!controller.empty() && controller != did) continue;
     auto value = read(entry);
@@ -47,7 +48,8 @@ Result<Value> first_valid(const json& document, const char* array, std::string_v
   return first ? *std::move(first) : missing;
 }
 
-/// The point of a key from before Multikey: the type names the curve, not the bytes.
+/// Reads a key in the form from before Multikey. The type names the curve, so the bytes are only
+/// the point.
 Result<atproto::VerifyingKey> legacy_key(atproto::Curve curve, std::string_view multibase) {
   if (!multibase.starts_with('z')) return errc::document_key;
   const auto point = atproto::decode_base58(multibase.substr(1));
@@ -85,7 +87,7 @@ constexpr std::string_view kWeb = "did:web:";
 constexpr std::string_view kLocalhost = "localhost";
 constexpr std::size_t kMaxDocumentBytes = 256 * 1024;
 
-/// `localhost:1234` of `localhost%3A1234`; empty when it is something else.
+/// Returns `localhost:1234` for `localhost%3A1234`, and an empty text for other ids.
 std::string local_host(std::string_view id) {
   if (id == kLocalhost) return std::string(id);
   if (!id.starts_with(kLocalhost)) return {};
@@ -100,12 +102,13 @@ std::string local_host(std::string_view id) {
 
 Result<std::string> web_url(std::string_view id, const DocumentOptions& options) {
   constexpr std::string_view kPath = "/.well-known/did.json";
-  // A colon begins a path, a percent sign a port: atproto has neither, save in development.
+  // In a did:web, a colon begins a path and a percent sign begins a port. atproto has neither,
+  // except during development.
   if (const auto host = local_host(id); !host.empty()) {
     if (!options.allow_private_hosts) return transport::errc::address_not_public;
     return "http://" + host + std::string(kPath);
   }
-  if (!atproto::is_handle(id)) return errc::did_method;  // the same as: a domain name
+  if (!atproto::is_handle(id)) return errc::did_method;  // a handle has the syntax of a domain name
   const std::string port = options.https_port == 443 ? "" : fmt::format(":{}", options.https_port);
   return "https://" + std::string(id) + port + std::string(kPath);
 }
@@ -151,7 +154,7 @@ Result<Account> parse_did_document(std::string_view text, std::string_view did) 
                                errc::document_without_key);
   auto pds = first_valid(document, "service", did, "#atproto_pds", &pds_of_service,
                          errc::document_without_pds);
-  // Most accounts are no labelers: what cannot be used is no fault of the document.
+  // Most accounts are not labelers, so an unusable key for labels is not an error of the document.
   const auto label_key = first_valid(document, "verificationMethod", did, "#atproto_label", &key_of,
                                      errc::document_without_key);
   // A labeler needs no repository.

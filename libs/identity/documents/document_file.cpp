@@ -54,7 +54,7 @@ std::string unpack(const std::string& packed, const std::filesystem::path& file)
     if (text.size() > kLargest) {
       throw std::runtime_error(fmt::format("{}: larger than 2 GiB: split it", file.string()));
     }
-    // Nothing more comes out though nothing more goes in: it ends in the middle.
+    // The decoder needs more input, but the input has ended.
     if (rest != 0 && in.pos == in.size && out.pos == 0) {
       throw std::runtime_error(fmt::format("{}: ends in the middle", file.string()));
     }

@@ -10,20 +10,22 @@
 
 namespace skua::documents {
 
-/// DID documents from a file, for checking captures and repositories without a network: one
-/// document, a JSON array of documents, or an object of documents by DID; plain or compressed by
-/// zstd. All of it is in memory, 2 GiB at most. Immutable; any number of threads.
+/// DID documents from a file, for checking captures and repositories without a network. The file
+/// has one document, a JSON array of documents, or an object of documents by DID, plain or
+/// compressed by zstd. All documents are in memory; the limit is 2 GiB. Immutable; any number of
+/// threads.
 class DocumentFile {
  public:
-  /// Throws std::runtime_error, with what to do, when the file cannot be read or is no such file.
-  /// A document that cannot be used is left out and told of in `problem`.
+  /// Throws std::runtime_error with advice for the user if the file cannot be read or has another
+  /// form. A document that cannot be used is left out and described in `problem`.
   static DocumentFile read(const std::filesystem::path& file);
 
-  /// Null: no usable document of this account.
+  /// Returns null if the file has no usable document of this account.
   const Account* find(std::string_view did) const;
 
   std::size_t size() const { return accounts_.size(); }
-  /// How many documents were left out, and why the first was; empty: none.
+  /// Returns the number of documents that were left out and the reason of the first. Empty if none
+  /// was.
   const std::string& problem() const { return problem_; }
 
  private:

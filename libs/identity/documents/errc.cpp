@@ -39,7 +39,8 @@ bool is_server_failure(errc error) {
          error == errc::busy || error == errc::stopped;
 }
 
-/// What the network's data brings about stays as it is; the rest may be better next time.
+/// Returns false for the failures that data of the network causes, because they remain. Other
+/// failures may be over at the next attempt.
 bool is_server_failure(transport::errc error) {
   switch (error) {
     case transport::errc::host_lookup_failed:

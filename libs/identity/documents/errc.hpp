@@ -6,47 +6,48 @@ namespace skua::documents {
 
 /// Errors of identities and of their retrieval.
 enum class errc {
-  /// No DID by its syntax.
+  /// The text does not have the syntax of a DID.
   did_syntax = 1,
-  /// Neither did:plc nor did:web, or a did:web with a path or a port.
+  /// The DID is neither did:plc nor did:web, or is a did:web with a path or a port.
   did_method,
-  /// Its directory or its host does not know it.
+  /// The DID's directory or host does not know the DID.
   did_not_found,
-  /// The directory has a tombstone for it.
+  /// The directory has a tombstone for the DID.
   did_tombstoned,
-  /// The document is no JSON object.
+  /// The document is not a JSON object.
   document_json,
-  /// The document is of another DID.
+  /// The document belongs to another DID.
   document_of_other,
-  /// No verification method `#atproto`.
+  /// The document has no verification method `#atproto`.
   document_without_key,
-  /// Its `#atproto` key cannot be used: an unknown type, or no point of the curve.
+  /// The document's `#atproto` key cannot be used, because its type is unknown or it is not a point
+  /// of the curve.
   document_key,
-  /// No service `#atproto_pds`.
+  /// The document has no service `#atproto_pds`.
   document_without_pds,
-  /// Its `#atproto_pds` is no URL of http or https.
+  /// The document's `#atproto_pds` is not an http or https URL.
   document_pds,
   /// The text is not a handle, or its domain is one that no handle may have.
   handle_syntax,
-  /// Neither DNS nor the host itself names a DID for it.
+  /// Neither DNS nor the host itself names a DID for the handle.
   handle_not_found,
   /// The answer has two DIDs, or text that is not a DID.
   handle_ambiguous,
-  /// It leads to another DID than the one that claims it.
+  /// The handle leads to another DID than the one that claims the handle.
   handle_of_other,
-  /// The directory or host answered with an error of its own (5xx, or something unforeseen).
+  /// The directory or host answered with a server error (5xx) or in an unexpected form.
   server_failed,
   /// The directory or host asks us to wait (429).
   rate_limited,
-  /// DNS does not answer, or answers with an error of its own.
+  /// DNS does not answer, or answers with a server error.
   dns_failed,
   /// More look-ups wait than the limit permits.
   busy,
-  /// The cache was stopped meanwhile.
+  /// The cache was stopped before the answer came.
   stopped,
-  /// A line of the directory's export that cannot be used.
+  /// A line of the directory's export cannot be used.
   export_line,
-  /// The stream of an export failed before its end, or its directory repeats the same operations.
+  /// The stream of an export failed before its end, or the directory repeats the same operations.
   export_unreadable,
   /// Reading the answer caused an unexpected exception.
   unforeseen,
@@ -54,8 +55,8 @@ enum class errc {
 
 boost::system::error_code make_error_code(errc e);
 
-/// Whether a failure (of this library or of transport) is caused by the server or the network, so
-/// that a later try may succeed. Otherwise it is caused by the data, and remains until the data
+/// Whether the server or the network caused a failure (of this library or of transport), so that a
+/// later attempt may succeed. Otherwise the data caused the failure, which remains until the data
 /// changes.
 bool is_server_failure(const boost::system::error_code& error);
 

@@ -22,14 +22,14 @@ namespace skua::documents {
 
 namespace {
 
-// The directory has a hundred million lines: with nlohmann's, which the rest of the program has,
-// reading them took two thirds of an import's time.
+// The directory has a hundred million lines. With nlohmann's parser, which the rest of the program
+// uses, reading them took two thirds of an import's time.
 namespace bjson = boost::json;
 
 constexpr std::string_view kDidKey = "did:key:";
 constexpr std::size_t kMaxCid = 128;
 
-/// The member at a path of names; null when something on the way is missing.
+/// Returns the member at a path of names, or null if a part of the path is missing.
 const bjson::value* member(const bjson::value& value,
                            std::initializer_list<std::string_view> path) {
   const bjson::value* at = &value;
@@ -46,14 +46,14 @@ std::string_view view(const bjson::value* value) {
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
-/// The text at a path, a view into the value; empty when there is none.
+/// Returns the text at a path, as a view into the value, or an empty text if there is none.
 std::string_view text_at(const bjson::value& value, std::initializer_list<std::string_view> path) {
   return view(member(value, path));
 }
 
-/// The multikey of a did:key, if it is one of a curve that signs; else empty. The point of the
-/// curve is not computed: this would take as long as the rest of a line, and a verification does it
-/// anyway.
+/// Returns the multikey of a did:key if its curve is one that signs; otherwise an empty text. Does
+/// not check that the point lies on the curve, because this would take as long as the rest of a
+/// line, and a verification checks this anyway.
 std::string multikey_of(std::string_view did_key) {
   if (!atproto::Multikey::parse_did_key(did_key)) return {};
   return std::string(did_key.substr(kDidKey.size()));
@@ -76,17 +76,17 @@ void read_operation(const bjson::value& operation, IdentityRow& row) {
   }
 }
 
-/// The form from before plc_operation.
+/// Reads the form that operations had before plc_operation.
 void read_create(const bjson::value& operation, IdentityRow& row) {
   row.signing_key = multikey_of(text_at(operation, {"signingKey"}));
   std::string service(text_at(operation, {"service"}));
-  // The directory adds the scheme, too.
+  // The directory adds the scheme in the same way.
   if (!service.empty() && !service.starts_with("http")) service.insert(0, "https://");
   row.pds = pds_of(service);
   row.handle = handle_of_alias("at://" + std::string(text_at(operation, {"handle"})));
 }
 
-/// Empty: it is not there, or has another form.
+/// Returns an empty text if the line has no CID, or a text of another form.
 std::string cid_of(const bjson::value& line) {
   const auto cid = text_at(line, {"cid"});
   const auto is_of_base32 = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7'); };
@@ -99,14 +99,15 @@ using tables::PlcCursor;
 constexpr std::array<std::chrono::microseconds, 3> kOverlaps{
     ExportPages::kOverlap, std::chrono::milliseconds(1), std::chrono::microseconds(0)};
 
-/// One page while it is read.
+/// Collects the content of one page.
 class PageReader {
  public:
   PageReader(const PlcCursor& cursor, Timestamp after, Timestamp asked_at,
              const std::unordered_set<std::size_t>& dropped_before)
       : after_(after), asked_at_(asked_at), dropped_before_(dropped_before), from_(cursor) {
     page_.cursor = cursor;
-    // Their times are not stored: they stay until the cursor is a second further.
+    // The times of these operations are not stored. With the time of the cursor, their CIDs are
+    // kept until the cursor is a second further.
     for (const std::string& cid : cursor.cids) times_.emplace(cid, cursor.newest);
   }
 
@@ -152,14 +153,16 @@ class PageReader {
  private:
   void count(ExportDrop reason) { ++page_.dropped.at(static_cast<std::size_t>(reason)); }
 
-  /// Of a line that the next page may have again, and whose CID the cursor does not keep.
+  /// Drops a line that the next page may repeat, and whose CID the cursor does not keep. Counts a
+  /// repeated line only once.
   void drop(ExportDrop reason, std::string_view line) {
     const std::size_t hash = seeded_hash(line);
     if (dropped_.insert(hash).second && !dropped_before_.contains(hash)) count(reason);
   }
 
   bool is_new(const ExportPosition& position) {
-    // Whatever the directory's clock shows, later operations lie behind the cursor.
+    // The cursor never exceeds the time of the request, so that later operations lie behind the
+    // cursor even if the directory's clock is wrong.
     const Timestamp reached = std::min(position.created_at, asked_at_);
     page_.cursor.newest = std::max(page_.cursor.newest, reached);
     const auto [place, is_new] = times_.try_emplace(position.cid, position.created_at);
@@ -167,7 +170,8 @@ class PageReader {
     return is_new;
   }
 
-  /// Of the operations that the next page repeats; if they are too many, the newest.
+  /// Returns the CIDs of the operations that the next page repeats. If there are too many, returns
+  /// the newest.
   std::vector<std::string> recent_cids() const {
     std::vector<std::pair<Timestamp, std::string>> recent;
     for (const auto& [cid, time] : times_) {
@@ -187,11 +191,11 @@ class PageReader {
   const PlcCursor& from_;
   ExportPage page_;
   NewestOperations operations_;
-  /// The operations of this page and those shortly before the cursor, by CID.
+  /// The times of the operations of this page and of those shortly before the cursor, by CID.
   std::unordered_map<std::string, Timestamp, SeededHash> times_;
   std::unordered_set<std::size_t> dropped_;
   std::size_t lines_ = 0;
-  /// Lines with a time behind the requested one.
+  /// The number of lines with a time after the requested time.
   std::size_t requested_ = 0;
   bool has_future_ = false;
 };
@@ -199,7 +203,7 @@ class PageReader {
 }  // namespace
 
 Result<ExportLine> parse_export_line(std::string_view text) {
-  // Most lines fit: nothing is allocated for them.
+  // Most lines fit into this buffer, so that nothing is allocated for them.
   std::array<unsigned char, 8 * 1024> buffer{};
   bjson::monotonic_resource memory(buffer.data(), buffer.size());
   ErrorCode error;

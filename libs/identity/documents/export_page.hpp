@@ -23,59 +23,62 @@ namespace skua::documents {
 
 /// A longer line is not parsed. The directory refuses operations above some kilobytes.
 inline constexpr std::size_t kMaxExportLineBytes = 64 * 1024;
-/// An operation that is further ahead of our clock does not count: clocks differ by less.
+/// An operation that is further ahead of our clock does not count. The difference of correct clocks
+/// is smaller.
 inline constexpr std::chrono::minutes kExportClockSkew{5};
 
-/// A line of a PLC directory's export (web.plc.directory/spec/v0.1/did-plc): the identity of an
-/// account since `row.operation_at`. A tombstone has only the DID.
+/// A line of a PLC directory's export (web.plc.directory/spec/v0.1/did-plc), with the identity of
+/// an account since `row.operation_at`. A tombstone has only the DID.
 struct ExportLine {
   IdentityRow row;
-  /// Of the operation; empty: the line has none that has the form of one.
+  /// The CID of the operation. Empty if the line has no valid CID.
   std::string cid;
-  /// Struck out by a later operation: it does not count.
+  /// Whether a later operation has nullified this operation, so that it does not count.
   bool nullified = false;
 };
 
-/// Reads one line. Operations of type plc_operation, create (the legacy form) and plc_tombstone;
-/// parts that cannot be used (a key of another kind, a PDS that is no URL) are left empty. Of a key
-/// only the form is looked at, not whether its curve has such a point. Error: export_line.
+/// Reads one line, with an operation of type plc_operation, create (the legacy form) or
+/// plc_tombstone. Parts that cannot be used (a key of another kind, a PDS that is not a URL) are
+/// left empty. The form of a key is checked, but not whether the point lies on its curve. Error:
+/// export_line.
 Result<ExportLine> parse_export_line(std::string_view line);
 
-/// The place of an operation in the export.
+/// The position of an operation in the export.
 struct ExportPosition {
   Timestamp created_at;
   std::string cid;
 };
 
-/// The place of a line that `parse_export_line` refuses, such as one with an operation of an
-/// unknown type; nothing: the line does not tell.
+/// Returns the position of a line that `parse_export_line` refuses, such as a line with an
+/// operation of an unknown type. Returns nothing if the line has no position.
 std::optional<ExportPosition> export_position(std::string_view line);
 
-/// Operations of an export, of which the newest of each DID counts, whatever their order. One
-/// thread.
+/// The newest operation of each DID, from operations in any order. One thread.
 class NewestOperations {
  public:
-  /// Takes an operation that is not nullified, with `operation_at`.
+  /// Adds an operation that is not nullified and has `operation_at`.
   void add(IdentityRow row);
 
   /// The number of DIDs.
   std::size_t size() const { return rows_.size(); }
 
-  /// One row for each DID, for import_identities, and none left. `fetched_at`: of all rows.
+  /// Returns one row for each DID, for import_identities, and removes all rows. `fetched_at` is set
+  /// in all rows.
   std::vector<IdentityRow> take(Timestamp fetched_at);
 
  private:
   std::unordered_map<std::string, IdentityRow, SeededHash> rows_;
 };
 
-/// The number of lines of a page that is requested, the most that the directory gives.
+/// The number of lines that are requested for a page, which is the largest number that the
+/// directory gives.
 inline constexpr std::size_t kExportPageLines = 1000;
 
-/// The address of the page with the operations made after a time, from the address of a directory
-/// or of its export. The epoch: the first page.
+/// Returns the address of the page with the operations made after a time, from the address of a
+/// directory or of its export. The epoch means the first page.
 std::string export_url(transport::Endpoint endpoint, Timestamp after);
 
-/// Calls `use` with each line of a page that is not empty, without its end.
+/// Calls `use` with each non-empty line of a page, without its line end.
 template <class Use>
 void for_each_line(std::string_view body, Use&& use) {
   while (!body.empty()) {
@@ -85,65 +88,69 @@ void for_each_line(std::string_view body, Use&& use) {
   }
 }
 
-/// Why a line of the export is not applied.
+/// The reason why a line of the export is not applied.
 enum class ExportDrop : std::uint8_t {
-  /// Longer than kMaxExportLineBytes.
+  /// The line is longer than kMaxExportLineBytes.
   TooLong,
-  /// Not the form of a line, or an operation of an unknown type.
+  /// The line does not have the form of a line, or has an operation of an unknown type.
   Malformed,
-  /// Ahead of our clock by more than kExportClockSkew. It is applied when its time has come.
+  /// The operation is ahead of our clock by more than kExportClockSkew. It is applied when its time
+  /// has come.
   Future,
-  /// From before the requested time.
+  /// The operation was made before the requested time.
   NotRequested,
-  /// Struck out by a later operation.
+  /// A later operation has nullified the operation.
   Nullified,
 };
 inline constexpr std::size_t kExportDrops = 5;
-/// Its name in metrics. `index`: of an ExportDrop.
+/// Returns the name of a reason in metrics. `index` is the number of an ExportDrop.
 const char* export_drop_name(std::size_t index);
 
-/// What a page brings.
+/// The content of a page.
 struct ExportPage {
-  /// One for each DID: for import_identities.
+  /// The rows for import_identities, one for each DID.
   std::vector<IdentityRow> rows = {};
-  /// With this page.
+  /// The cursor after this page.
   tables::PlcCursor cursor = {};
   std::size_t applied = 0;
   std::array<std::uint64_t, kExportDrops> dropped{};
-  /// The directory has no further operations now.
+  /// Whether the directory has no further operations now.
   bool is_end = false;
-  /// The page does not lead on: it has no line that was requested, or it is full and the next one
+  /// Whether the page makes no progress: it has no requested line, or it is full and the next page
   /// would be the same.
   bool is_stuck = false;
 };
 
 /// Reads the export page by page behind a cursor, so that no operation is missed or applied twice.
 ///
-/// Several operations may have been made at one instant, and operations may become visible a moment
-/// after a later one. Therefore each page begins a second before the cursor, and the CIDs of that
-/// second tell what was applied. If this second fills a page, the next page begins a millisecond
-/// before the cursor, and then at the cursor. The cursor is never ahead of our clock, so that an
-/// operation with a wrong time does not hide later ones. No clock, no I/O; one thread.
+/// Several operations may have been made at one instant, and an operation may become visible a
+/// moment after a later one. So each page begins a second before the cursor, and the CIDs of that
+/// second tell which operations were applied. If this second fills a page, the next page begins a
+/// millisecond before the cursor, and then at the cursor. The cursor is never ahead of our clock,
+/// so that an operation with a wrong time does not hide later operations. No clock, no I/O; one
+/// thread.
 class ExportPages {
  public:
-  /// How far a page begins before the cursor.
+  /// The time by which a page begins before the cursor.
   static constexpr std::chrono::seconds kOverlap{1};
-  /// The most CIDs that a cursor keeps; without the others an operation is applied twice, which
-  /// has no effect.
+  /// The largest number of CIDs that a cursor keeps. An operation whose CID is not kept is applied
+  /// twice, which has no effect.
   static constexpr std::size_t kMaxCids = 2 * kExportPageLines;
 
-  /// The time from which the next page is requested: operations made after it.
+  /// Returns the time for the request of the next page, which has the operations made after this
+  /// time.
   Timestamp after(const tables::PlcCursor& cursor) const;
 
-  /// Reads the page that was requested with `after(cursor)`. `asked_at`: when it was requested, by
-  /// our clock.
+  /// Reads the page that was requested with `after(cursor)`. `asked_at` is the time of the request
+  /// by our clock.
   ExportPage read(std::string_view body, const tables::PlcCursor& cursor, Timestamp asked_at);
 
  private:
-  /// How many pages in a row were full and did not go beyond the cursor; 2: `after` is the cursor.
+  /// The number of successive pages that were full and did not move the cursor. With 2, `after`
+  /// returns the cursor.
   std::size_t narrowed_ = 0;
-  /// Lines of the last page that were dropped and have no CID in a cursor: hashes. They are counted
-  /// once.
+  /// The hashes of lines of the last page that were dropped and have no CID in a cursor, so that
+  /// each such line is counted once.
   std::unordered_set<std::size_t> dropped_;
 };
 

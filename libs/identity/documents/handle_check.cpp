@@ -28,13 +28,13 @@ using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using Texts = std::vector<std::string>;
 
-/// c-ares wants to be told once, before its first use by any thread.
+/// c-ares must be initialized once, before its first use by any thread.
 bool library_ready() {
   static const bool ready = ::ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
   return ready;
 }
 
-/// The parts of the records joined; a new record begins where c-ares says so.
+/// Joins the parts of each record. c-ares marks the first part of a record.
 Result<Texts> texts_of(const unsigned char* answer, int length) {
   ares_txt_ext* first = nullptr;
   const int status = ::ares_parse_txt_reply_ext(answer, length, &first);
@@ -49,12 +49,12 @@ Result<Texts> texts_of(const unsigned char* answer, int length) {
   return texts;
 }
 
-/// c-ares's state of one look-up. One thread.
+/// The state of c-ares for one look-up. One thread.
 class Channel {
  public:
   explicit Channel(const DnsTimeouts& timeouts) {
     ares_options options{};
-    // No other name is asked for in place of this one.
+    // c-ares must not ask for another name in place of this name.
     options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
     options.timeout = static_cast<int>(timeouts.first_wait.count());
     options.tries = timeouts.tries;
@@ -69,7 +69,7 @@ class Channel {
 
   bool ready() const { return channel_ != nullptr; }
 
-  /// False: no address.
+  /// Returns false if the server's address is not an IP address.
   bool ask_only(const DnsServer& server) {
     ares_addr_port_node node{};
     if (::inet_pton(AF_INET, server.address.c_str(), &node.addr.addr4) == 1) {
@@ -88,7 +88,7 @@ class Channel {
     ::ares_query(channel_, name.c_str(), ns_c_in, ns_t_txt, &Channel::answered, this);
     while (!done_) {
       const auto left = std::chrono::ceil<milliseconds>(until - SteadyClock::now());
-      // Ends the query with a call of `answered`.
+      // Cancelling the query calls `answered`.
       if (left <= milliseconds(0)) {
         ::ares_cancel(channel_);
       } else {
@@ -99,7 +99,7 @@ class Channel {
   }
 
  private:
-  /// Lets c-ares work on what came, or on what is overdue, within a time.
+  /// Lets c-ares process answers and expired waits, within a time.
   void wait(milliseconds longest) {
     std::array<ares_socket_t, ARES_GETSOCK_MAXNUM> sockets{};
     const int bits = ::ares_getsock(channel_, sockets.data(), static_cast<int>(sockets.size()));
@@ -118,7 +118,7 @@ class Channel {
     const auto time = std::min(longest, std::chrono::duration_cast<milliseconds>(its_own));
     if (::poll(polled.data(), count, static_cast<int>(time.count())) > 0) {
       for (nfds_t i = 0; i < count; ++i) {
-        // A refusal shows as an error, and is read like an answer.
+        // A refused connection shows as an error, which is handled like an answer.
         const bool readable = (polled[i].revents & ~POLLOUT) != 0;
         const bool writable = (polled[i].revents & POLLOUT) != 0;
         if (!readable && !writable) continue;
@@ -126,7 +126,7 @@ class Channel {
                           writable ? polled[i].fd : ARES_SOCKET_BAD);
       }
     }
-    ::ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // what is overdue
+    ::ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // processes expired waits
   }
 
   static void answered(void* self, int status, int /*timeouts*/, unsigned char* answer,
@@ -153,11 +153,11 @@ bool is_ip_address(const std::string& text) {
 
 constexpr std::size_t kMaxDidBytes = 2048;
 constexpr std::string_view kTxtPrefix = "did=";
-/// Some editors write it before the text of a file.
+/// Some editors write this mark before the text of a file.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Domains that no handle may have: they do not resolve, or they name hosts of a local network.
-/// `.test` is permitted, because it is for development.
+/// The domains that no handle may have, because they do not resolve or name hosts of a local
+/// network. `.test` is permitted, because it is for development.
 constexpr std::array<std::string_view, 8> kForbidden = {
     ".alt", ".arpa", ".example", ".internal", ".invalid", ".local", ".localhost", ".onion"};
 
@@ -214,10 +214,10 @@ Result<std::string> HandleCheck::resolve(std::string_view handle) const {
   const auto name = checked(handle);
   if (!name) return name.error();
   auto by_dns = ask_dns(*name);
-  // An answer of DNS counts even if it is not valid, because the owner of the name wrote it.
+  // An answer of DNS counts even if it is invalid, because the owner of the name wrote it.
   if (by_dns || by_dns.error() == errc::handle_ambiguous) return by_dns;
   auto by_host = ask_host(*name);
-  // If the host names no DID either, the error of DNS is the reason.
+  // If the host also names no DID, the error of DNS is the reason.
   const bool dns_decides =
       !by_host && (by_dns.error() == errc::dns_failed || by_host.error() == errc::handle_not_found);
   return dns_decides ? by_dns : by_host;
@@ -239,7 +239,7 @@ Result<std::string> HandleCheck::ask_dns(const std::string& handle) const {
       return errc::handle_ambiguous;
     }
   }
-  // If there is a valid record, the others do not count.
+  // If there is a valid record, invalid records do not count.
   if (!did.empty()) return did;
   return has_nonsense ? errc::handle_ambiguous : errc::handle_not_found;
 }
@@ -250,7 +250,7 @@ Result<std::string> HandleCheck::ask_host(const std::string& handle) const {
   request.max_body_bytes = kMaxDidBytes + 64;
   const auto answer = http_.send(std::move(request));
   if (!answer) {
-    // A page of a host that answers everything is longer than a DID.
+    // Some hosts answer every path with a page, which is longer than a DID.
     if (answer.error() == transport::errc::host_not_found ||
         answer.error() == transport::errc::http_too_large) {
       return errc::handle_not_found;
@@ -263,7 +263,8 @@ Result<std::string> HandleCheck::ask_host(const std::string& handle) const {
   std::string_view body = answer->body;
   if (body.starts_with(kByteOrderMark)) body.remove_prefix(kByteOrderMark.size());
   const auto did = trimmed(body);
-  // Hosts that answer everything with a page are no contradiction: they say nothing.
+  // Some hosts answer every path with a page. Such a page does not name a DID, so it contradicts
+  // nothing.
   if (!atproto::is_did(did)) return errc::handle_not_found;
   return std::string(did);
 }

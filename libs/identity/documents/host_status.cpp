@@ -14,7 +14,8 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxAnswer = 64 * 1024;
 
-/// A DID may hold a percent sign (did:web with a port), which means itself.
+/// Escapes the percent sign that a DID may contain (did:web with a port), because the sign is a
+/// part of the DID.
 std::string query_of(std::string_view did) {
   std::string text;
   for (const char c : did) text += c == '%' ? std::string("%25") : std::string(1, c);

@@ -8,34 +8,34 @@
 
 namespace skua::documents {
 
-/// The site of a host, by its origin (`https://pds.example.com`): the last two labels of its name,
-/// which approximate the registrable domain. For an IP address, or a name with one label, the site
-/// is the name with its port.
+/// Returns the site of a host from its origin (`https://pds.example.com`): the last two labels of
+/// its name, which approximate the registrable domain. For an IP address, or a name with one label,
+/// the site is the name with its port.
 std::string site_of_origin(std::string_view origin);
 
-/// The site of a host name. A name of a public suffix with two labels (co.uk) counts as one site:
-/// that costs its hosts some of their share, and nobody else.
+/// Returns the site of a host name. All names below a public suffix with two labels (co.uk) count
+/// as one site. This costs these hosts a part of their share, and affects no other hosts.
 std::string site_of_host(std::string_view host);
 
-/// The site of the host of a did:web. The owner of `example.com` can name any number of hosts below
-/// it.
+/// Returns the site of the host of a did:web. The owner of `example.com` can name any number of
+/// hosts below this name, so they count as one site.
 std::string site_of(std::string_view did);
 
-/// What an account's own host says of it (com.atproto.sync.getRepoStatus).
+/// The hosting status that an account's own host states (com.atproto.sync.getRepoStatus).
 struct HostStatus {
-  /// False: the account is hidden (atproto::hides).
+  /// False if the account is hidden (atproto::hides).
   bool active = false;
-  /// Why it is not: deactivated, takendown, suspended, deleted...; empty when the host does not
-  /// say.
+  /// The reason why the account is not active: deactivated, takendown, suspended, deleted... Empty
+  /// if the host does not state it.
   std::string status;
 };
 
-/// The request to the host `pds`, an origin such as https://pds.example.
+/// Returns the request to the host `pds`, an origin such as https://pds.example.
 transport::HttpRequest host_status_request(const std::string& pds, std::string_view did);
 
-/// Reads an answer of getRepoStatus about `did`. A host that knows no such repository says that it
-/// was deleted. Errors: those of transport, server_failed, rate_limited, document_json,
-/// document_of_other, unforeseen.
+/// Reads an answer of getRepoStatus about `did`. The answer of a host that does not know the
+/// repository means that the account was deleted. Errors: those of transport, server_failed,
+/// rate_limited, document_json, document_of_other, unforeseen.
 Result<HostStatus> read_host_status(const Result<transport::HttpAnswer>& answer,
                                     std::string_view did);
 

@@ -18,7 +18,7 @@ using postgres::column;
 std::size_t write(postgres::Session& session, const postgres::Statement& statement,
                   std::vector<IdentityRow>& rows) {
   if (rows.empty()) return 0;
-  // By the conflict key, so that two writers cannot deadlock.
+  // Sorts the rows by the conflict key, so that two writers cannot deadlock.
   std::ranges::sort(rows, {}, &IdentityRow::did);
   return session
       .execute(statement, column(rows, &IdentityRow::did), column(rows, &IdentityRow::signing_key),
@@ -32,7 +32,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr auto kTablePause = std::chrono::seconds(10);
 
-/// Nothing: there is none, or it is no point of its curve.
+/// Returns nothing if there is no key, or if the key is not a point of its curve.
 std::optional<atproto::Multikey> key_of_text(std::string_view text) {
   const auto key = atproto::Multikey::parse(text);
   if (!key || !atproto::VerifyingKey::from_multikey(*key)) return std::nullopt;

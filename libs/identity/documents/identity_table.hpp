@@ -16,46 +16,50 @@
 
 namespace skua::documents {
 
-/// A row of `skua.identities`. What an account does not have is empty.
+/// A row of `skua.identities`. A member is empty if the account does not have the value.
 struct IdentityRow {
   std::string did;
-  /// A multikey, `z...`.
+  /// The key as a multikey, `z...`.
   std::string signing_key;
   std::string pds;
   std::string handle;
   Timestamp fetched_at;
-  /// Of an import: when the operation was made.
+  /// The time at which the operation was made. Only rows of an import have it.
   std::optional<Timestamp> operation_at = {};
-  /// A labeler's, as a multikey.
+  /// The key of a labeler, as a multikey.
   std::string label_key = {};
-  /// Of an import that has the first operation of the DID: when it was made.
+  /// The time of the first operation of the DID. Only a row of an import that has this operation
+  /// has the time.
   std::optional<Timestamp> created_at = {};
-  /// When loaded: the time up to which the export of the PLC directory (`skua.plc_cursor`) has kept
-  /// this row current; nothing: it does not follow the export.
+  /// The time up to which the export of the PLC directory (`skua.plc_cursor`) has kept this row
+  /// current. Set only when a row is loaded, and only if the row follows the export.
   std::optional<Timestamp> current_at = {};
 };
 
-/// The rows of those DIDs that are known with key and PDS, or with a key for labels, in no order.
-/// Throws SqlError, as all here.
+/// Returns the rows of the DIDs that are known with key and PDS, or with a key for labels, in any
+/// order. All functions below throw SqlError.
 std::vector<IdentityRow> load_identities(postgres::Session& session,
                                          std::span<const std::string> dids);
 
-/// Writes the content of documents, and replaces older content. One row for each DID, in any order.
+/// Writes the content of documents, and replaces older content. `rows` has one row for each DID, in
+/// any order.
 void save_identities(postgres::Session& session, std::vector<IdentityRow> rows);
 
-/// Writes the content of an export (each row with operation_at), and replaces content that is older
-/// than the operation. One row for each DID, in any order. Returns the number of rows written.
+/// Writes the content of an export, where each row has operation_at, and replaces content that is
+/// older than the operation. `rows` has one row for each DID, in any order. Returns the number of
+/// rows written.
 std::size_t import_identities(postgres::Session& session, std::vector<IdentityRow> rows);
 
-/// Nothing: the row has no usable key.
+/// Returns nothing if the row has no usable key.
 std::optional<Account> account_of(const IdentityRow& row);
 IdentityRow row_of(const Account& account);
 
-/// `skua.identities` for a part that works without the table while the database is away: everything
-/// in it can be fetched again. One thread.
+/// Accesses `skua.identities` for a part of the program that works without the table while the
+/// database is not available, because all content of the table can be fetched again. One thread.
 class StoredIdentities {
  public:
-  /// An empty `database_url`: nothing is stored. `session_name` is how other sessions see this one.
+  /// With an empty `database_url` nothing is stored. `session_name` is the name of the session for
+  /// other sessions.
   StoredIdentities(std::string database_url, std::string session_name)
       : url_(std::move(database_url)), name_(std::move(session_name)) {}
 

@@ -1,5 +1,5 @@
 -- name: identities_load
--- The columns are the fields of IdentityRow. The times of operations are of imports only.
+-- The columns are the fields of IdentityRow. Only imports set the times of operations.
 SELECT i.did, coalesce(i.signing_key, ''), coalesce(i.pds, ''), coalesce(i.handle, ''), i.fetched_at,
   NULL::timestamptz, coalesce(i.label_key, ''), NULL::timestamptz,
   (
@@ -28,12 +28,12 @@ DO UPDATE SET signing_key = EXCLUDED.signing_key, pds = EXCLUDED.pds, handle = E
 WHERE t.fetched_at <= EXCLUDED.fetched_at;
 
 -- name: identities_import
--- A document that was fetched after the operation includes it, and perhaps later operations.
+-- A document that was fetched after the operation includes the operation, and perhaps later operations.
 {{identities_upsert}}
 WHERE coalesce(t.operation_at, t.fetched_at) <= EXCLUDED.operation_at;
 
 -- name: identities_set_creation
--- Also of rows that are newer than the imported operation.
+-- Also updates rows that are newer than the imported operation.
 UPDATE skua.identities AS t
 SET created_at = u.created_at
 FROM unnest($1::text[], $2::timestamptz[]) AS u(did, created_at)

@@ -29,7 +29,7 @@ Result<KeyHistory> read_key_history(std::string_view json, std::string_view did)
   if (!log.is_array()) return errc::document_json;
   KeyHistory history;
   for (const auto& operation : log) {
-    // Each has the form of a line of the export.
+    // Each operation has the form of a line of the export.
     const auto line = parse_export_line(operation.dump());
     if (!line || line->nullified || line->row.did != did) continue;
     FormerKey former{*line->row.operation_at, std::nullopt};
@@ -48,7 +48,7 @@ std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp ti
     atproto::Multikey key;
   };
   std::vector<Near> near;
-  // Of equally near ones the newer key is the first.
+  // Begins with the newest key, so that of two equally near keys the newer one comes first.
   for (std::size_t i = history.size(); i-- > 0;) {
     const auto& key = use == KeyUse::Labels ? history[i].label_key : history[i].key;
     if (!key) continue;

@@ -22,7 +22,7 @@ constexpr int kMaxPageFailures = 8;
 constexpr seconds kFirstWait{1};
 constexpr seconds kLongestPageWait{60};
 
-/// Returns the number of lines.
+/// Adds the lines of a page to the import, and returns their number.
 std::size_t add_page(std::string_view body, PlcImport& import) {
   std::size_t lines = 0;
   for_each_line(body, [&](std::string_view line) {
@@ -77,7 +77,8 @@ void PlcImport::flush() {
   if (operations_.size() == 0) return;
   auto rows = operations_.take(clock_.now());
   wait();
-  // PostgreSQL writes a batch in about the time in which the next one is read.
+  // Writes in a second thread, because PostgreSQL writes a batch in about the time in which the
+  // next batch is read.
   writing_ = std::async(std::launch::async, [this, rows = std::move(rows)]() mutable {
     return import_identities(session_, std::move(rows));
   });
@@ -91,7 +92,7 @@ Result<void> import_lines(std::istream& in, PlcImport& import, const ImportProgr
     const auto length = static_cast<std::size_t>(in.gcount());
     if (in.bad()) break;
     if (in.fail() && !in.eof()) {
-      // The line is longer than any operation may be: skip the rest of it.
+      // The line is longer than any operation may be, so its rest is skipped.
       in.clear();
       in.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
       import.add_bad();
@@ -146,15 +147,15 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
     const std::size_t lines = add_page(answer->body, import);
     const auto reached = import.metrics().newest;
     if (lines > 0 && reached > newest) {
-      // Several operations may have been made at one instant and the page have ended among them:
-      // the next page begins a little earlier.
+      // Begins the next page a little earlier, because several operations may have been made at one
+      // instant and the page may have ended among them.
       newest = reached;
       after = reached - std::chrono::milliseconds(1);
     } else if (lines >= kExportPageLines && after < newest) {
-      after = newest;  // they alone fill a page
+      after = newest;  // the operations of this instant alone fill a page
     } else if (lines >= kExportPageLines) {
       import.finish();
-      return errc::export_unreadable;  // what we ask for makes no difference
+      return errc::export_unreadable;  // another request would return the same page
     } else {
       break;
     }

@@ -24,8 +24,9 @@
 namespace skua::documents {
 
 /// Reads an answer of the network about an account by calling `work`. An unexpected exception makes
-/// the answer unusable (errc::unforeseen) and must not end the thread that reads all answers.
-/// Errors of the machine (is_of_machine) pass on. `Outcome` can be made from an errc.
+/// the answer unusable (errc::unforeseen), but must not end the thread that reads all answers.
+/// Errors of the machine (is_of_machine) are rethrown. `Outcome` must be constructible from an
+/// errc.
 template <class Outcome, class Work>
 Outcome read_input(std::string_view did, Work&& work) {
   try {
@@ -38,8 +39,8 @@ Outcome read_input(std::string_view did, Work&& work) {
   }
 }
 
-/// A text member of an object; empty when `value` is not an object, or the member is missing or
-/// not a text. The result refers to `value`.
+/// Returns a text member of an object, as a view into `value`. Returns an empty text if `value` is
+/// not an object, or if the member is missing or not a text.
 inline std::string_view text_field(const nlohmann::json& value, const char* name) {
   if (!value.is_object()) return {};
   const auto member = value.find(name);
@@ -48,40 +49,41 @@ inline std::string_view text_field(const nlohmann::json& value, const char* name
 }
 
 /// Imports an export into `skua.identities`. Each batch is a transaction. The newest operation of
-/// each DID stays, in any order of the lines. Idempotent, also after an interruption. Has two
-/// batches in memory, about 600 bytes a DID: it collects one while another thread writes the
-/// previous one. One thread; no other code uses the session until `finish` has returned.
+/// each DID counts, whatever the order of the lines. Idempotent, also after an interruption. Two
+/// batches are in memory, with about 600 bytes a DID: the object collects one batch while another
+/// thread writes the previous one. One thread. No other code may use the session until `finish` has
+/// returned.
 class PlcImport {
  public:
   struct Counters {
     std::uint64_t lines = 0;
-    /// Rows written; a DID counts once a batch.
+    /// The number of rows written. A DID counts once in each batch.
     std::uint64_t written = 0;
     std::uint64_t nullified = 0;
-    /// Lines that could not be used.
+    /// The number of lines that could not be used.
     std::uint64_t bad = 0;
-    /// The time of the newest operation so far, without those ahead of the clock.
+    /// The time of the newest operation so far, without operations ahead of the clock.
     Timestamp newest;
   };
 
-  /// Both must outlive it. `batch` is a number of DIDs, from 1: the larger, the more of them lie
-  /// side by side in the table's index.
+  /// Both references must outlive the object. `batch` is a number of DIDs, at least 1. In a larger
+  /// batch more DIDs are adjacent in the table's index.
   explicit PlcImport(postgres::Session& session, const Clock& clock = system_clock(),
                      std::size_t batch = 40'000);
 
-  /// Takes a line without its end; a line over 64 KiB is bad. Throws SqlError, also because of
-  /// earlier lines; the object cannot be used then.
+  /// Adds a line without its end. A line over 64 KiB is bad. Throws SqlError, also for a failed
+  /// write of earlier lines; the object cannot be used after this.
   void add(std::string_view line);
   /// Counts a line that was too long to be read.
   void add_bad();
-  /// Writes the remaining rows, and waits. Throws SqlError, as `add` does.
+  /// Writes the remaining rows and waits for the end of the write. Throws SqlError, as `add` does.
   void finish();
 
-  /// Rows that are being written do not count as written yet.
+  /// Returns the counters. Rows that are being written are not counted yet.
   const Counters& metrics() const { return metrics_; }
 
  private:
-  /// Has the batch written as soon as the one before is.
+  /// Begins to write the batch when the previous batch is written.
   void flush();
   void wait();
 
@@ -90,30 +92,31 @@ class PlcImport {
   const std::size_t batch_;
   NewestOperations operations_;
   Counters metrics_;
-  /// The batch that is being written; its end waits for it.
+  /// The batch that is being written. The destructor of the future waits for the end of the write.
   std::future<std::size_t> writing_;
 };
 
-/// Called now and then while an import runs.
+/// Called from time to time while an import runs.
 using ImportProgress = std::function<void(const PlcImport::Counters&)>;
 
 /// Imports the lines of a stream to its end. Error: export_unreadable, if the end is not reached;
-/// earlier lines stay. Throws SqlError.
+/// the earlier lines stay. Throws SqlError.
 Result<void> import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress);
 
-/// Where an export is read over HTTP, and how.
+/// The source of an export over HTTP.
 struct ExportSource {
-  /// Of the directory, or of its /export.
+  /// The URL of the directory, or of its /export.
   std::string url;
-  /// Operations made after this; the epoch: all.
+  /// Only operations made after this time are imported. The epoch means all operations.
   Timestamp after;
-  /// How to wait before a request is made again, and why that is.
+  /// Waits before a request is repeated. `failure` is the reason.
   std::function<void(std::chrono::seconds, const ErrorCode& failure)> wait;
 };
 
 /// Imports a directory's export page by page until there are no new lines. If a server fails or
-/// asks to wait, it retries up to eight times in a row. Error: the last one, or export_unreadable
-/// if the directory repeats a page for ever; imported lines stay. Throws SqlError.
+/// asks us to wait, retries up to eight times in a row. Errors: the last failure, or
+/// export_unreadable if the directory repeats a page for ever. Imported lines stay. Throws
+/// SqlError.
 Result<void> import_pages(transport::HttpClient& http, const ExportSource& source,
                           PlcImport& import, const ImportProgress& progress);
 

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kBlanks = " \t\r";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// What a line says, without comment and blanks around it.
+/// Returns the name in a line, without the comment and the surrounding blanks.
 std::string_view name_in(std::string_view line) {
   const auto begin = line.find_first_not_of(kBlanks);
   if (begin == line.npos || line[begin] == '#') return {};
@@ -161,7 +161,8 @@ FilterFile::FilterFile(std::string path, FileAccess access)
     : path_(std::move(path)), access_(std::move(access)) {}
 
 tables::FilterContent FilterFile::read() {
-  // The stamp is read before the text, so that the next look notices a change between the two.
+  // The stamp is read before the text, so that the next call of `look` notices a change between the
+  // two reads.
   seen_ = access_.stamp(path_);
   read_ = seen_;
   std::istringstream in(access_.read(path_));

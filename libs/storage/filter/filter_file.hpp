@@ -11,25 +11,26 @@
 
 namespace skua::filter {
 
-/// The error of a filter that a person wrote, as a message for that person.
+/// The error of a filter that a user wrote. Its message is for the user.
 class FilterError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Adds one name: a collection, a prefix, a DID, or the AT-URI of a list with a DID. FilterError
-/// for anything else.
+/// Adds one name: a collection, a prefix, a DID, or the AT-URI of a list with a DID. Throws
+/// FilterError for any other name.
 void add_to_filter(tables::FilterContent& content, const std::string& name);
-/// Sorts, and leaves each once.
+/// Sorts the names, and removes duplicates.
 void normalize(tables::FilterContent& content);
-/// What either names.
+/// Returns the names of both contents.
 tables::FilterContent merged(const tables::FilterContent& a, const tables::FilterContent& b);
 
 /// Reads lines with one name each. Empty lines and lines that begin with # are ignored, and so is
-/// text after a blank and #. FilterError names `file` and the line.
+/// text after a blank and #. The message of a FilterError contains `file` and the number of the
+/// line.
 tables::FilterContent read_filter_lines(std::istream& in, const std::string& file);
 
-/// Tells whether a file is still the same.
+/// The properties of a file by which a change is noticed.
 struct FileStamp {
   std::int64_t modified_ns = 0;
   std::int64_t size = 0;
@@ -37,26 +38,26 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-/// How a file is looked at.
+/// The functions that read a file. A test can replace them.
 struct FileAccess {
-  /// Nothing: it is not there.
+  /// Returns nothing if the file does not exist.
   std::function<std::optional<FileStamp>(const std::string& path)> stamp;
-  /// All of it. Throws FilterError.
+  /// Returns the whole text. Throws FilterError.
   std::function<std::string(const std::string& path)> read;
 };
 FileAccess file_system();
 
-/// A file that holds a filter, read again when it changes. One thread.
+/// A file that holds a filter, and that is read again when it changes. One thread uses it.
 class FilterFile {
  public:
   explicit FilterFile(std::string path, FileAccess access = file_system());
 
-  /// Reads it. Throws FilterError.
+  /// Reads the file. Throws FilterError.
   tables::FilterContent read();
 
-  /// To be called regularly. Returns the content after it has changed and then stayed the same from
-  /// one call to the next, because another program may be writing it. Nothing: it is unchanged, or
-  /// the file is missing. Throws FilterError once for each invalid content.
+  /// Returns the new content after the file has changed and then stayed the same from one call to
+  /// the next, because another program may be writing the file. Returns nothing if the file is
+  /// unchanged or missing. Throws FilterError once for each invalid content. Call it regularly.
   std::optional<tables::FilterContent> look();
 
   const std::string& path() const { return path_; }
@@ -68,10 +69,12 @@ class FilterFile {
   std::optional<FileStamp> seen_;
 };
 
-/// The filter for users: "app.bsky.feed.post of all accounts". Shows the first ten of many names.
+/// Describes the filter for users, such as "app.bsky.feed.post of all accounts". Shows the first
+/// ten of many names.
 std::string filter_text(const tables::FilterContent& content);
 
-/// The added and removed names of a change, on a line: "+ app.bsky.graph.*, - did:plc:...".
+/// Describes the added and removed names of a change on one line, such as "+ app.bsky.graph.*, -
+/// did:plc:...".
 std::string change_text(const tables::FilterChange& change);
 
 }  // namespace skua::filter

@@ -14,7 +14,7 @@ FilterWatch::FilterWatch(postgres::Runtime& runtime, Options options, CurrentFil
       thread_(
           runtime,
           {.session_name = postgres::process_name("skua filter watch"),
-           // An administrator may hold the lock of the filter table for long.
+           // An administrator may hold the lock of the filter table for a long time.
            .prepare = [](postgres::Session& session) { session.run("SET lock_timeout = '5s'"); },
            .component = "filter",
            .failure = "the stored filter cannot be read, the last one stays",
@@ -72,7 +72,7 @@ void FilterWatch::adopt(postgres::Session& session, const std::stop_token& stop)
     current_.set(tables::load_filter(session));
     logger("filter")->info("stored from now on: {}", filter_text(current_.get()->content()));
     // This process dropped events that only the wider filter passes. CARs that were requested
-    // meanwhile may not contain them.
+    // before this process noticed the wider filter may not contain the records of these events.
     if (state.widened > known && state.is_late) {
       logger("filter")->warn("this process noticed the wider filter late: the resyncs start again");
       tables::widen_filter_again(session);

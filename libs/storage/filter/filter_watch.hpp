@@ -17,8 +17,8 @@
 
 namespace skua::filter {
 
-/// The filter that a process goes by at this moment: each snapshot never changes, and is replaced
-/// as a whole. At first everything passes. Any thread.
+/// The filter that a process applies now. A snapshot never changes: a new filter replaces the whole
+/// snapshot. Before the first `set`, everything passes. Any thread may use it.
 class CurrentFilter {
  public:
   using Snapshot = std::shared_ptr<const tables::Filter>;
@@ -27,7 +27,7 @@ class CurrentFilter {
     return snapshot_.with([](const Snapshot& snapshot) { return snapshot; });
   }
 
-  /// Replaces it, then calls the listeners, on this thread.
+  /// Replaces the filter, then calls the listeners on the calling thread.
   void set(Snapshot next) {
     snapshot_.with([&](Snapshot& snapshot) { snapshot = std::move(next); });
     listeners_.with([](const auto& listeners) {
@@ -35,7 +35,7 @@ class CurrentFilter {
     });
   }
 
-  /// `changed` must be quick. `owner` names it to `forget`, after which it is not called any more.
+  /// Adds a listener. `changed` must be quick. `forget` with the same `owner` removes the listener.
   void listen(const void* owner, std::function<void()> changed) {
     listeners_.with([&](auto& listeners) { listeners.emplace_back(owner, std::move(changed)); });
   }
@@ -52,21 +52,21 @@ class CurrentFilter {
   Guarded<Listeners> listeners_;
 };
 
-/// The filter that the command line asks for.
+/// The filter that the command line specifies.
 struct FilterChoice {
   tables::FilterContent names;
-  /// Names more; read again when it changes.
+  /// A file with more names, which is read again when it changes.
   std::optional<std::string> file;
 };
 
 /// Keeps a process up to date with the stored filter: it checks every second for a change and
 /// applies its consequences (docs/filter.md). It stores the filter of the command line at the
-/// start, and of its file when the file changes. A thread and a connection of its own; while the
-/// database is down, the filter stays.
+/// start, and the filter of the file when the file changes. It has a thread and a connection of its
+/// own. While the database is not reachable, the filter does not change.
 class FilterWatch {
  public:
   struct Options {
-    /// Nothing: the stored filter applies.
+    /// Without a choice, the stored filter applies.
     std::optional<FilterChoice> choice;
     std::chrono::milliseconds interval{1'000};
     /// How many intervals pass between two checks of the lists of accounts.
@@ -74,15 +74,16 @@ class FilterWatch {
     FileAccess files = file_system();
   };
 
-  /// Sets the stored filter if it was told to, and loads it into `current`, which outlives it.
-  /// Throws postgres::SqlError, and FilterError for a file that holds none.
+  /// Stores the filter if `options` has a choice, and loads the stored filter into `current`, which
+  /// outlives the FilterWatch. Throws postgres::SqlError, and FilterError for a file without a
+  /// valid filter.
   FilterWatch(postgres::Runtime& runtime, Options options, CurrentFilter& current);
 
   void start() { thread_.start(); }
   /// Idempotent.
   void stop() { thread_.stop(); }
 
-  /// One round. Throws postgres::SqlError. Not while the thread runs.
+  /// Executes one round. Throws postgres::SqlError. Do not call it while the thread runs.
   void look() { look(thread_.session().get(), {}); }
 
  private:
@@ -95,7 +96,7 @@ class FilterWatch {
   CurrentFilter& current_;
   std::optional<FilterFile> file_;
   int rounds_ = 0;
-  /// The filter that is still to be stored.
+  /// The filter that must still be stored.
   std::optional<tables::FilterContent> wanted_;
   postgres::SessionThread thread_;
 };

@@ -53,8 +53,8 @@ void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds
   });
 }
 
-/// Inserts the accounts `mine`, which are sorted and had no row. Moves those that it inserted to
-/// `found`.
+/// Inserts the accounts `mine`, which are sorted and had no row. Moves the accounts that it
+/// inserted to `found`.
 void insert(postgres::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
             ActorIds& found, Timestamp now) {
   const auto insert_mine = [&] {
@@ -64,16 +64,16 @@ void insert(postgres::Session& session, std::vector<std::string_view>& mine, IdC
     take(insert_mine(), mine, cache, found);
   } catch (const postgres::DataError& error) {
     if (error.sqlstate() != postgres::kUniqueViolation) throw;
-    // The number conflicts, not the DID: the statement skips DIDs that have a row. Another session
-    // may have moved the sequence meanwhile.
+    // The number conflicts, not the DID, because the statement skips DIDs that have a row. Another
+    // session may have raised the sequence before this session does.
     raise_actor_sequence(session);
     take(insert_mine(), mine, cache, found);
   }
 }
 
 /// Inserts many accounts. Their numbers are drawn in advance, so a row costs half as much as with
-/// `insert`. False: none was inserted, because another process has inserted one of them, or a DID
-/// contains a NUL.
+/// `insert`. Returns false and inserts none if another process has inserted one of them, or if a
+/// DID contains a NUL.
 bool copy(postgres::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
           ActorNumbers& numbers, FoundActors& found, Timestamp now) {
   const std::vector<AccountNumber> ids = numbers.take(session, mine.size());
@@ -85,8 +85,8 @@ bool copy(postgres::Session& session, std::vector<std::string_view>& mine, IdCac
     rows.timestamp(now);
   }
   if (rows.nuls_removed() > 0) {
-    // COPY would store a DID without its NULs. The caller uses INSERT instead, and refuses the DID
-    // that it does not find afterwards.
+    // COPY would store a DID without its NULs. The caller then uses INSERT instead, and refuses
+    // each DID that it does not find after the INSERT.
     numbers.give_back(ids);
     return false;
   }
@@ -113,7 +113,7 @@ bool copy(postgres::Session& session, std::vector<std::string_view>& mine, IdCac
 void read_between(postgres::Session& session, IdCache& cache, AccountNumber after,
                   AccountNumber last) {
   while (true) {
-    // Views of the texts suffice: a start reads millions of rows.
+    // The loop reads views of the texts, not strings, because a start reads millions of rows.
     const postgres::Rows rows = session.execute(sql::actors_all, after, last);
     if (rows.empty()) return;
     for (std::size_t i = 0; i < rows.size(); ++i) cache.insert(rows.text(i, 1), rows.int8(i, 0));
@@ -160,8 +160,8 @@ void ActorNumbers::give_back_after_conflict(postgres::Session& session,
 bool raise_actor_sequence(postgres::Session& session) {
   if (!session.execute(sql::actors_sequence_is_behind, {}).boolean(0, 0)) return false;
   postgres::Transaction transaction(session);
-  // This statement changes nothing, but takes the lock that every nextval waits for. So no session
-  // draws a number between the read of the last value and the move.
+  // This statement changes nothing, but takes the lock that every nextval waits for. No session can
+  // therefore draw a number between the read of the last value and the move of the sequence.
   session.run("ALTER SEQUENCE bsky.actors_id_seq NO CYCLE");
   const postgres::Rows moved = session.execute(sql::actors_sequence_raise, {});
   transaction.commit();
@@ -181,9 +181,10 @@ void fill_with_actors(const std::string& database_url, IdCache& cache) {
   raise_actor_sequence(*session);
   const AccountNumber newest = session->query_one<AccountNumber>(sql::actors_newest);
   if (static_cast<std::size_t>(newest) > cache.room()) return;
-  // Set before the first read, because the cache resets it when it drops an entry.
+  // The flag is set before the first read, because the cache clears the flag when it drops an
+  // entry.
   cache.set_holds_all(true);
-  // Two sessions read one half each: the server reads while this process stores an answer.
+  // Two sessions read one half each, so that the server reads while this process stores an answer.
   auto newer = std::async(std::launch::async, [&] {
     read_between(*connect(), cache, newest / 2, std::numeric_limits<AccountNumber>::max());
   });
@@ -210,7 +211,8 @@ FoundActors find_or_insert_actors(postgres::Session& session, IdCache& cache, Ac
       }
       if (!mine.empty()) {
         crash_point("before_stubs");
-        // An account that is still in `mine` afterwards was inserted by another process meanwhile.
+        // An account that `copy` leaves in `mine` may have been inserted by another process, so the
+        // accounts are looked up again.
         if (mine.size() >= kWorthCopying && !copy(session, mine, cache, numbers, found, now)) {
           cache.set_holds_all(false);
           find(session, mine, cache, found.ids);

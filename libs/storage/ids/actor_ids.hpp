@@ -21,15 +21,15 @@
 
 namespace skua::ids {
 
-/// The share of each account of new account numbers: the accounts that its live records mention for
-/// the first time. Without it an account could use up numbers with DIDs that do not exist. An
-/// account that follows as many others as its host permits in a day stays within the share. Any
-/// thread.
+/// The share of each account of new account numbers. New numbers are for the accounts that its live
+/// records mention for the first time. Without the share, an account could use up numbers with DIDs
+/// that do not exist. An account that follows as many others as its host permits in a day stays
+/// within the share. Any thread may use it.
 class NumberShares {
  public:
   static constexpr Share kOfAccount{.burst = 10'000, .every = std::chrono::seconds(5)};
 
-  /// False: the account has used up its share.
+  /// Returns false if the account has used up its share.
   bool take(std::string_view did, std::size_t numbers) {
     const std::scoped_lock lock(mutex_);
     return shares_.take(did, numbers, monotonic_clock().now());
@@ -40,26 +40,28 @@ class NumberShares {
   Shares shares_{kOfAccount};
 };
 
-/// Numbers for new accounts, drawn from the database before their rows exist, as COPY needs them.
-/// Numbers that are given back serve the next call. Any thread.
+/// Numbers for new accounts, drawn from the database before their rows exist, because COPY needs
+/// the numbers in the rows. The next call uses numbers that were given back. Any thread may use it.
 class ActorNumbers {
  public:
   /// Returns `count` numbers that no other caller has. Throws postgres::SqlError.
   std::vector<AccountNumber> take(postgres::Session& session, std::size_t count);
-  /// Takes back numbers that certainly no row has.
+  /// Takes back numbers. The caller is certain that no row has them.
   void give_back(std::span<const AccountNumber> numbers);
-  /// Call it after a COPY with `numbers` conflicted with a row. Takes the numbers back unless a row
-  /// has one of them. In that case the sequence is behind the accounts: raises it, and drops all
-  /// numbers that were drawn, because they would conflict again. Throws postgres::SqlError.
+  /// Call this function after a COPY with `numbers` conflicted with a row. If no row has one of the
+  /// numbers, it takes them back. Otherwise the sequence is behind the accounts: the function
+  /// raises the sequence, and drops all numbers that were drawn, because they would conflict again.
+  /// Throws postgres::SqlError.
   void give_back_after_conflict(postgres::Session& session, std::span<const AccountNumber> numbers);
 
  private:
   Guarded<std::vector<AccountNumber>> spare_;
 };
 
-/// Moves the sequence of account numbers to the greatest number that an account has, if it is
-/// behind this number, as after a restore of the rows alone. No session draws a number meanwhile.
-/// Returns whether it moved. Call it outside of a transaction. Throws postgres::SqlError.
+/// Raises the sequence of account numbers to the greatest number that an account has, if the
+/// sequence is lower, for example after a restore of the rows alone. No session draws a number
+/// during the move. Returns whether the sequence moved. Call it outside of a transaction. Throws
+/// postgres::SqlError.
 bool raise_actor_sequence(postgres::Session& session);
 
 using ActorIds = boost::unordered_flat_map<std::string_view, AccountNumber, SeededHash>;
@@ -67,20 +69,21 @@ using ActorClaims = Claims<std::string, std::string_view, SeededHash>;
 
 struct FoundActors {
   ActorIds ids;
-  /// Many that got their rows in this call: in no other row does one of these ids stand yet, but
-  /// for what others wrote since. Sorted.
+  /// Sorted numbers of accounts that got their rows from a COPY of this call. No other row refers
+  /// to them yet, except for rows that other sessions have written since the COPY.
   std::vector<AccountNumber> inserted;
 };
 
-/// Reads all of `bsky.actors` into the cache if they fit, a million in half a second, over two
-/// sessions of its own: from then on most accounts need not be looked up, nor those that
-/// are new. A sequence of their numbers that stands behind them is moved first. Throws
+/// If all of `bsky.actors` fits, reads it into the cache, a million rows in half a second, over two
+/// sessions of its own. After that, most accounts need no look-up, not even new accounts. Before it
+/// reads, it raises the sequence of account numbers if the sequence is behind the accounts. Throws
 /// postgres::SqlError.
 void fill_with_actors(const std::string& database_url, IdCache& cache);
 
-/// The ids of accounts that the cache lacks, from `bsky.actors`, where those that are new get a
-/// row; the cache then has them. `missing` is sorted and without doubles. Outside any transaction:
-/// rows are committed before an id leaves. Throws postgres::SqlError; may then be called again.
+/// Returns the ids of accounts that the cache lacks, from `bsky.actors`. Inserts rows for new
+/// accounts, and adds all ids to the cache. `missing` is sorted and without duplicates. Call it
+/// outside of a transaction, because the rows must be committed before an id is used. Throws
+/// postgres::SqlError, and may then be called again.
 FoundActors find_or_insert_actors(postgres::Session& session, IdCache& cache, ActorClaims& claims,
                                   ActorNumbers& numbers, std::span<const std::string_view> missing,
                                   Timestamp now);

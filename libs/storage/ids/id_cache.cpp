@@ -18,7 +18,7 @@ std::array<Guarded<Shard>, sizeof...(I)> make_shards(std::size_t capacity,
   return {((void)I, Guarded<Shard>(Shard(each)))...};
 }
 
-/// The value of five bits of each character, 32 for those that have none.
+/// The value, in five bits, of each character of base32; 32 for all other characters.
 constexpr std::array<std::uint8_t, 256> kBase32 = [] {
   std::array<std::uint8_t, 256> values{};
   values.fill(32);

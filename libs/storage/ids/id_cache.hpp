@@ -29,7 +29,7 @@ namespace skua::ids {
 template <class Key, class Given = Key, class Hash = boost::hash<Key>>
 class Claims {
  public:
-  /// The claims of one thread; released when it ends.
+  /// The claims of one thread. The destructor releases them.
   class Held {
    public:
     Held(Claims& claims, std::span<const Given> wanted) : claims_(claims) {
@@ -99,35 +99,38 @@ class Claims {
   boost::unordered_flat_set<Key, Hash> held_;
 };
 
-/// DID -> `bsky.actors.id`, for all threads of the process. Holds at most `capacity` DIDs, 50 bytes
-/// each at most for a did:plc. Only committed ids may go in: they never change.
+/// The cache of `bsky.actors.id` by DID, for all threads of the process. It holds at most
+/// `capacity` DIDs, with at most 50 bytes for a did:plc. Only committed ids may be inserted,
+/// because they never change.
 class IdCache {
  public:
   explicit IdCache(std::size_t capacity);
 
-  /// 0: not known here.
+  /// Returns 0 if the cache does not have the DID.
   AccountNumber find(std::string_view did);
   void insert(std::string_view did, AccountNumber id);
   std::size_t size() const;
   /// The number of entries that always fit.
   std::size_t room() const { return capacity_ * 3 / 8; }
 
-  /// Whether accounts that are not in the cache have no row: `fill_with_actors` has read all rows,
-  /// and the cache has dropped none. Other processes may have inserted rows since then, so the
-  /// caller must handle a conflict.
+  /// Whether an account that is not in the cache has no row: `fill_with_actors` has read all rows,
+  /// and the cache has dropped none of them. Other processes may have inserted rows since then, so
+  /// the caller must handle a conflict.
   bool holds_all() const { return holds_all_; }
   void set_holds_all(bool holds_all) { holds_all_ = holds_all; }
 
  private:
   static constexpr std::size_t kShards = 16;
 
-  /// The 24 base32 characters of a did:plc, 5 bits each. No padding: millions are stored.
+  /// The 24 base32 characters of a did:plc, 5 bits each. The struct has no padding, because the
+  /// cache stores millions of keys.
   struct [[gnu::packed, gnu::aligned(4)]] PlcKey {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
     friend bool operator==(const PlcKey&, const PlcKey&) = default;
     friend std::size_t hash_value(const PlcKey& key) {
-      // The hash needs a seed: nothing checks that the characters of a DID are those of a hash.
+      // The hash needs a seed, because an attacker can choose the characters of a did:plc: nothing
+      // checks that they are a hash.
       return seeded_hash(key.high, key.low);
     }
   };
@@ -136,7 +139,7 @@ class IdCache {
   struct Shard {
     explicit Shard(std::size_t capacity) : plc(capacity), other(capacity / 16 + 1) {}
     GenerationalMap<PlcKey, AccountNumber> plc;
-    /// did:web and other methods: few.
+    /// The DIDs of did:web and of other methods, which are few.
     GenerationalMap<std::string, AccountNumber, SeededHash> other;
   };
   Guarded<Shard>& shard_of(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }
@@ -146,12 +149,12 @@ class IdCache {
   std::array<Guarded<Shard>, kShards> shards_;
 };
 
-/// A bounded set of posts that have a row, also a stub, for all threads. Only committed posts may
-/// be inserted. Only the purge of an account deletes rows of posts; the set is not told, so at
-/// worst a stub is missing.
+/// A bounded set of posts that have a row, including stubs, for all threads. Only committed posts
+/// may be inserted. The purge of an account deletes rows of posts and does not remove them from the
+/// set. The worst consequence is that a stub is missing.
 class KnownPosts {
  public:
-  /// No padding: millions are stored.
+  /// The struct has no padding, because the set stores millions of keys.
   struct [[gnu::packed, gnu::aligned(4)]] Key {
     AccountNumber actor_id = 0;
     std::int64_t rkey = 0;
@@ -167,11 +170,11 @@ class KnownPosts {
   bool contains(const Key& key);
   void insert(const Key& key);
 
-  /// Whether posts that are not in the cache probably have no row, as in a small database that this
-  /// process fills: several large look-ups in a row found none. This may be wrong, so the caller
-  /// must handle a conflict.
+  /// Whether posts that are not in the set probably have no row, because several large look-ups in
+  /// a row found none. This is so in a small database that this process fills. The answer may be
+  /// wrong, so the caller must handle a conflict.
   bool seems_complete() const { return vain_look_ups_ >= kVainLookUps; }
-  /// The result of a look-up, or of an insert, of many posts that are not in the cache.
+  /// Reports whether a look-up or an insert of many posts that are not in the set found a row.
   void looked_up(bool found_any) {
     if (found_any) {
       vain_look_ups_ = 0;

@@ -27,12 +27,12 @@ struct StoredText {
   std::string text;
 };
 
-/// A column of the keys.
 postgres::Array key_column(const Texts& texts, auto member) {
   return column(texts, [=](const auto& entry) { return entry.first.*member; });
 }
 
-/// Takes those that are stored out of `texts`, into `conflicts` if they differ.
+/// Removes the keys that are stored from `texts`. Adds the keys whose stored text differs to
+/// `conflicts`.
 void compare(postgres::Session& session, Texts& texts, KeyConflicts& conflicts) {
   if (texts.empty()) return;
   for (const auto& [actor_id, collection_id, rkey, stored] : session.query<StoredText>(
@@ -46,7 +46,7 @@ void compare(postgres::Session& session, Texts& texts, KeyConflicts& conflicts) 
 
 using Key = KnownPosts::Key;
 
-// The members of a packed struct have no references, so these are functions.
+// A reference to a member of a packed struct is not possible, so functions return the members.
 AccountNumber actor_of(const Key& key) {
   return key.actor_id;
 }
@@ -54,7 +54,7 @@ std::int64_t rkey_of(const Key& key) {
   return key.rkey;
 }
 
-/// Which of the posts have a row; those of `new_actors` are not looked for.
+/// Tells which of the posts have a row. Does not look for posts of `new_actors`.
 std::vector<bool> find(postgres::Session& session, KnownPosts& known, std::span<const Key> posts,
                        std::span<const AccountNumber> new_actors) {
   std::vector<bool> is_there(posts.size());
@@ -74,8 +74,8 @@ std::vector<bool> find(postgres::Session& session, KnownPosts& known, std::span<
   return is_there;
 }
 
-/// Appends the posts that have no row. False: another process inserted one of them at the same
-/// time, and none was appended.
+/// Appends rows for the posts that have none. Returns false and appends none if another process
+/// inserted one of them at the same time.
 bool copy_absent(postgres::Session& session, KnownPosts& known, std::span<const Key> posts,
                  std::span<const AccountNumber> new_actors, Timestamp now) {
   const std::vector<bool> is_there = known.seems_complete()
@@ -119,7 +119,8 @@ KeyConflicts store_key_texts(postgres::Session& session, const Texts& texts) {
         sql::rkeys_insert, key_column(absent, &RecordKey::actor_id),
         key_column(absent, &RecordKey::collection_id), key_column(absent, &RecordKey::rkey),
         column(absent, [](const auto& entry) { return entry.second.text; }));
-    // Another session has inserted the others meanwhile.
+    // If fewer rows were inserted than given, another session has inserted the other keys since the
+    // look-up.
     if (inserted.affected() < absent.size()) {
       compare(session, absent, conflicts);
     }
@@ -136,7 +137,7 @@ void insert_post_stubs(postgres::Session& session, KnownPosts& known, PostClaims
     {
       const PostClaims::Held held(claims, wanted);
       others = held.others();
-      // Another thread may have inserted some before this one claimed them.
+      // Another thread may have inserted some of the posts before this thread claimed them.
       std::vector<Key> mine;
       for (const Key& key : held.mine()) {
         if (!known.contains(key)) mine.push_back(key);

@@ -15,30 +15,31 @@
 
 namespace skua::ids {
 
-/// Fewer rows than these are written by a statement: a COPY has its price, too.
+/// The number of rows from which COPY is faster than a statement. A COPY has a fixed cost.
 inline constexpr std::size_t kWorthCopying = 50;
 
-/// The statement of a batch about a record key whose number does not determine its text.
+/// The text of a record key whose number does not determine the text, as a batch has it.
 struct KeyText {
   std::string_view text;
-  /// False: only compared, as a delete does.
+  /// False if the text is only compared, as for a delete.
   bool insert = true;
 };
 
-/// Record keys whose stored text is another than the batch's, with the stored one.
+/// The stored texts of record keys for which the batch has another text.
 using KeyConflicts = std::map<tables::RecordKey, std::string>;
 
-/// Compares the texts with `bsky.rkeys` and inserts those that are absent. Outside any transaction.
-/// Throws postgres::SqlError; may then be called again.
+/// Compares the texts with `bsky.rkeys`, and inserts the texts of keys that are absent. Call it
+/// outside of a transaction. Throws postgres::SqlError, and may then be called again.
 KeyConflicts store_key_texts(postgres::Session& session,
                              const std::map<tables::RecordKey, KeyText>& texts);
 
 using PostClaims = Claims<KnownPosts::Key>;
 
-/// Gives each of these posts a row, a stub where it has none; `known` then has them. `missing` is
-/// sorted and without doubles. Outside any transaction: rows are committed before a post is known.
-/// Throws postgres::SqlError; may then be called again. Posts of `new_actors`, sorted, are taken to
-/// have no row, and looked for only if that proves wrong.
+/// Inserts a stub for each of these posts that has no row, and adds all of them to `known`.
+/// `missing` is sorted and without duplicates. `new_actors` is sorted. Posts of `new_actors` are
+/// not looked up unless an insert conflicts with a row. Call it outside of a transaction, because
+/// the rows must be committed before a post is known. Throws postgres::SqlError, and may then be
+/// called again.
 void insert_post_stubs(postgres::Session& session, KnownPosts& known, PostClaims& claims,
                        std::span<const KnownPosts::Key> missing,
                        std::span<const AccountNumber> new_actors, Timestamp now);

@@ -10,7 +10,8 @@ FROM unnest($1::int8[], $2::int4[], $3::int8[], $4::text[])
 ON CONFLICT DO NOTHING;
 
 -- name: posts_insert_stubs
--- The insert looks the posts up itself. A conflict uses no number of a sequence, unlike with accounts.
+-- The insert itself finds the posts that have a row. Unlike a conflict of accounts, a conflict of posts uses no number of a
+-- sequence.
 INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at)
 SELECT actor_id, rkey, 0, $3::timestamptz
 FROM unnest($1::int8[], $2::int8[]) AS k(actor_id, rkey)

@@ -28,7 +28,7 @@ bool is_rejection(const ResolvedEvent& event) {
   return std::holds_alternative<event::Rejection>(event.event.body);
 }
 
-/// Calls `visit` with each ActorRef& and RecordRef& of the event. Deletes have none.
+/// Calls `visit` with each ActorRef& and RecordRef& of the event. Events that delete have none.
 template <class F>
 void visit_references(ResolvedEvent& event, F&& visit) {
   if (RecordChange* change = change_of(event)) {
@@ -44,7 +44,7 @@ void visit_references(ResolvedEvent& event, F&& visit) {
   }
 }
 
-/// Null: the event is no label of such a subject.
+/// Returns null if the event is not a label whose subject is a URI.
 event::UriRef* labelled_uri_of(ResolvedEvent& event) {
   auto* label = std::get_if<event::LabelChange>(&event.event.body);
   return label != nullptr ? std::get_if<event::UriRef>(&label->label.subject) : nullptr;
@@ -57,7 +57,8 @@ void visit_record_references(ResolvedEvent& event, F&& visit) {
   });
 }
 
-/// Calls `visit(did, id)` for the event's own account and those that it refers to.
+/// Calls `visit(did, id)` for the event's own account and for the accounts that the event refers
+/// to.
 template <class F>
 void visit_actors(ResolvedEvent& event, F&& visit) {
   if (is_rejection(event)) return;
@@ -71,7 +72,8 @@ void visit_actors(ResolvedEvent& event, F&& visit) {
   });
 }
 
-/// Calls `visit(nsid, id)` likewise.
+/// Calls `visit(nsid, id)` for the event's own collection and for the collections of the records
+/// that the event refers to.
 template <class F>
 void visit_collections(ResolvedEvent& event, F&& visit) {
   if (const RecordChange* change = change_of(event)) {
@@ -88,7 +90,7 @@ std::vector<KnownPosts::Key> posts_written_by(std::span<const ResolvedEvent* con
   for (const ResolvedEvent* event : events) {
     const auto* change = std::get_if<RecordChange>(&event->event.body);
     if (change == nullptr || event->collection_id != records::Post::kCollectionId) continue;
-    // One that breaks its lexicon has its row elsewhere.
+    // The row of a post that breaks its lexicon is in `bsky.records`.
     if (std::holds_alternative<std::monostate>(change->record.record)) continue;
     posts.push_back({event->actor_id, event->rkey_number});
   }
@@ -129,7 +131,8 @@ std::vector<Conflict> Resolver::beyond_share(Events events) {
   std::vector<Conflict> conflicts;
   for (std::size_t i = 0; i < events.size(); ++i) {
     ResolvedEvent& event = *events[i];
-    // A repository may mention any number of accounts: the limits of downloads bound it.
+    // A repository may mention any number of accounts, because the limits of downloads bound the
+    // number.
     if (event.event.source == event::EventSource::Backfill || change_of(event) == nullptr) continue;
     std::size_t unknown = 0;
     visit_actors(event, [&](std::string_view /*did*/, AccountNumber id) {
@@ -153,7 +156,8 @@ bool Resolver::find_known(Events events) {
   bool are_all_known = true;
   const ResolvedEvent* last = nullptr;
   for (ResolvedEvent* event : events) {
-    // History comes account by account.
+    // The events of a backfill come account by account, so the previous event often has the same
+    // account.
     if (last != nullptr && event->event.did == last->event.did) event->actor_id = last->actor_id;
     last = event;
     visit_actors(*event, [&](std::string_view did, AccountNumber& id) {

@@ -17,9 +17,10 @@
 
 namespace skua::ids {
 
-/// Shared state of the resolvers of a process. Any thread.
+/// The state that the resolvers of a process share. Any thread may use it.
 struct SharedIds {
-  /// As many as fit before the cache's tables double once more: 100 MB when it is full.
+  /// The number of accounts that fit before the tables of the cache double once more. A full cache
+  /// takes 100 MB.
   static constexpr std::size_t kActors = 3'400'000;
   static constexpr std::size_t kPosts = 2'000'000;
 
@@ -39,31 +40,33 @@ std::vector<KnownPosts::Key> posts_written_by(std::span<const event::ResolvedEve
 /// An event that must not become a row: the number of a record key in it stands for another text,
 /// or its account has used up its share of new account numbers.
 struct Conflict {
-  std::size_t index = 0;  // in the batch
+  std::size_t index = 0;  // index in the batch
   std::string reason;
 };
 
-/// Assigns numbers to events: to their accounts, collections and record keys, and to those that
-/// they refer to. It inserts rows for new accounts and record keys, and stubs for unknown posts,
-/// sorted and in short transactions of their own. Cheap to create: one for each batch. Used on the
-/// thread of its session.
+/// Assigns numbers to the accounts, collections and record keys of events, and to those that the
+/// events refer to. It inserts rows for new accounts and record keys, and stubs for unknown posts,
+/// sorted and in short transactions of their own. A resolver is cheap to create: each batch has
+/// one. It is used on the thread of its session.
 class Resolver {
  public:
   Resolver(postgres::Session& session, SharedIds& ids, const Clock& clock)
       : session_(session), ids_(ids), clock_(clock) {}
 
-  /// Fills `events` in place; skips rejections. Outside any transaction. Throws postgres::SqlError:
-  /// the events are then unchanged or complete, the stored rows are correct, and the call may be
-  /// repeated. Conflicts are sorted by index, at most one for each event.
+  /// Fills `events` in place, and skips rejections. Call it outside of a transaction. Throws
+  /// postgres::SqlError. After an exception the events are unchanged or complete, the stored rows
+  /// are correct, and the call may be repeated. The conflicts are sorted by index, with at most one
+  /// for each event.
   std::vector<Conflict> resolve(std::span<event::ResolvedEvent> events);
-  /// The same for events that lie apart.
+  /// Resolves events that are not adjacent in memory.
   using Events = std::span<event::ResolvedEvent* const>;
   std::vector<Conflict> resolve(Events events);
 
  private:
-  /// Assigns the account numbers that the cache has. True: all have one.
+  /// Assigns the account numbers that the cache has. Returns whether all accounts have a number.
   bool find_known(Events events);
-  /// The events that mention more new accounts than the share of their account permits.
+  /// Returns a conflict for each event that mentions more new accounts than the share of its
+  /// account permits.
   std::vector<Conflict> beyond_share(Events events);
   std::vector<Conflict> resolve_all(Events events);
   /// Returns FoundActors::inserted.

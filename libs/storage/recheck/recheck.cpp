@@ -21,10 +21,11 @@ namespace skua::recheck {
 
 namespace {
 
-/// Each may need the lock of another account, and the server's table of locks is small.
+/// The limit keeps the server's table of locks from filling up, because each change may need the
+/// lock of another account.
 constexpr std::size_t kChangesOfStep = 500;
 
-/// Where a pass through a table continues; null: it is at the end.
+/// The place where a pass through a table continues. It is null if the pass has ended.
 struct PassRow {
   std::optional<std::string> next_row;
   std::int64_t end_block;
@@ -38,13 +39,13 @@ struct TablePass {
   bool is_done;
 };
 
-/// `is_old`: all processes apply this version.
+/// `is_old`: all processes have had the time to apply this version.
 struct LexiconState {
   std::int64_t version;
   bool is_old;
 };
 
-/// `lexicons` of a pass through the table.
+/// Returns the value of the column `lexicons` for a pass through the table.
 std::string name_of(const writer::TableWriter& table, const Lexicons& lexicons) {
   const std::string& built_in = lexicon::built_in_fingerprint();
   if (table.collection_id() != 0) return built_in;
@@ -87,7 +88,6 @@ Findings judge_all(const Stretch& stretch, bool is_typed, const lexicon_store::A
   return found;
 }
 
-/// A pass through one table.
 class Pass {
  public:
   Pass(const RecheckServices& services, const writer::TableWriter& table, const Lexicons& lexicons)
@@ -96,7 +96,7 @@ class Pass {
         added_(*lexicons.added),
         lexicons_(name_of(table, lexicons)) {}
 
-  /// Reads rows, and changes as many as `most`.
+  /// Reads rows, and changes at most `most` of them.
   RecheckStep step(std::size_t most) {
     if (!find_place()) return {.is_end = true};
     found_ = judge_all(read_stretch(services_.session, table_, place_, end_block_), is_typed(),
@@ -104,12 +104,13 @@ class Pass {
     std::vector<event::ResolvedEvent*> events;
     events.reserve(found_.verdicts.size());
     for (Verdict& verdict : found_.verdicts) events.push_back(&verdict.event);
-    // A key in a row stands for the text that the row has: there are no conflicts.
+    // There are no conflicts, because the number of a record key in a row already stands for the
+    // text of the row.
     ids::Resolver(services_.session, services_.ids, services_.clock).resolve(events);
     return write();
   }
 
-  /// After a failed step: leaves its rows as they are.
+  /// Continues the pass after a failed step, without a change of the rows of the step.
   RecheckStep skip(const postgres::DataError& refused) {
     for (const Verdict& verdict : found_.verdicts) {
       logger("recheck")->warn("{} stays as it is: {}", verdict.event.event.at_uri(),
@@ -122,7 +123,7 @@ class Pass {
  private:
   bool is_typed() const { return table_.collection_id() != 0; }
 
-  /// Begins a pass if none has begun. False: it is at its end.
+  /// Begins a pass if none has begun. Returns false if the pass has ended.
   bool find_place() {
     const auto read = [&] {
       return services_.session.query_first<PassRow>(sql::recheck_place, table_.name(), lexicons_);
@@ -208,7 +209,8 @@ RecheckStep recheck_step(const RecheckServices& services, const writer::TableWri
   try {
     return pass.step(kChangesOfStep);
   } catch (const postgres::DataError&) {
-    // One row after the other, so that the one that the database refuses stands alone.
+    // The rows are changed one by one, so that the row that the database refuses is alone in its
+    // transaction.
     try {
       return pass.step(1);
     } catch (const postgres::DataError& refused) {

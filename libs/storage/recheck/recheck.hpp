@@ -16,7 +16,7 @@
 
 namespace skua::recheck {
 
-/// Written by one thread, read by any thread.
+/// The metrics of a recheck. One thread writes them, and any thread reads them.
 struct RecheckMetrics {
   Counter checked{"rechecked_rows", "skua_rechecked_rows_total", "rows",
                   "Stored records that were checked again after lexicons had changed"};
@@ -25,7 +25,7 @@ struct RecheckMetrics {
                   "reason than before"};
 };
 
-/// What the functions use. Everything outlives the call.
+/// The parts that the functions use. All parts outlive the call.
 struct RecheckServices {
   postgres::Session& session;
   ids::SharedIds& ids;
@@ -37,43 +37,46 @@ struct RecheckServices {
 /// The lexicons of a pass.
 struct Lexicons {
   std::shared_ptr<const lexicon_store::AddedChecks> added;
-  /// All processes have applied the added ones for some seconds, so that a row that is written
-  /// after the beginning of a pass needs no check.
+  /// Whether all processes have applied the added lexicons for some seconds, so that a row that is
+  /// written after the beginning of a pass needs no check.
   bool is_settled = false;
 };
 
-/// Reads the added lexicons, or takes those of `known` if they have not changed. Throws
-/// postgres::SqlError, as all here.
+/// Reads the added lexicons, or returns `known` if they have not changed. Throws
+/// postgres::SqlError, like all functions of this file.
 Lexicons present_lexicons(postgres::Session& session, const Lexicons& known = {});
 
-/// The tables whose rows were not checked against these lexicons, or not completely. None while a
-/// bootstrap is open, and not `bsky.records` if the added lexicons cannot be used.
+/// Returns the tables whose rows were not checked against these lexicons, or not completely.
+/// Returns none during a bootstrap, and leaves out `bsky.records` if the added lexicons cannot be
+/// used.
 std::vector<const writer::TableWriter*> due_tables(postgres::Session& session,
                                                    const Lexicons& lexicons);
 
-/// What a step of a pass did.
+/// The result of a step of a pass.
 struct RecheckStep {
-  /// The pass is at its end, or another process does it at this moment.
+  /// Whether the pass has ended, or another process works on it.
   bool is_end = false;
-  /// The part of the table, or the JSON, that the step has read: the larger of both; and the size
-  /// of the table.
+  /// `bytes` is the size of the part of the table that the step has read, or of its JSON if that is
+  /// larger. `table_bytes` is the size of the table.
   std::int64_t bytes = 0;
   std::int64_t table_bytes = 0;
 };
 
-/// Continues a pass through a table, or begins one (`skua.lexicon_checks`). Rows that are found
-/// invalid move to `bsky.records`, and rows there that are found valid to their table, with the
-/// locks of their accounts and an update in the change log; both keep their revision and
-/// `indexed_at`. A row that the database refuses stays. At most a thousand rows, in one transaction
-/// with the progress of the pass. Outside a transaction. Several processes may call it.
+/// Continues a pass through a table, or begins one (`skua.lexicon_checks`). Moves rows that are
+/// found invalid to `bsky.records`, and rows of `bsky.records` that are found valid to their table,
+/// with the locks of their accounts and an update in the change log. Moved rows keep their revision
+/// and `indexed_at`. A row that the database refuses stays. One transaction has at most a thousand
+/// rows and the progress of the pass. Call it outside of a transaction. Several processes may call
+/// it at the same time.
 RecheckStep recheck_step(const RecheckServices& services, const writer::TableWriter& table,
                          const Lexicons& lexicons);
 
-/// Checks stored rows again after lexicons have changed, on a thread and a connection of its own. A
-/// pass through a large table is spread over a day, so that it does not compete with the writers.
+/// Checks stored rows again after lexicons have changed. It has a thread and a connection of its
+/// own. A pass through a large table is spread over a day, so that it does not compete with the
+/// writers.
 class Rechecker {
  public:
-  /// `ids` outlives it.
+  /// `ids` outlives the Rechecker.
   Rechecker(postgres::Runtime& runtime, ids::SharedIds& ids,
             std::chrono::milliseconds interval = std::chrono::seconds(10));
 

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t kBlocks = 128;
 constexpr std::size_t kRows = 1'000;
-/// A statement makes the JSON of so many rows.
+/// The number of rows whose JSON one statement makes.
 constexpr std::size_t kRowsOfGroup = 32;
 constexpr std::size_t kJsonBytes = 16'000'000;
 
@@ -41,8 +41,8 @@ postgres::Statement places_of(const writer::TableWriter& table) {
                       table.name(), kRows)};
 }
 
-/// The rows at some places, in their order. A row that was changed since is at another place: the
-/// writer that changed it has checked it.
+/// Reads the rows at some places, in their order. It does not find a row that another writer has
+/// changed since: that row is at another place, and the writer has checked it.
 postgres::Statement rows_of(const writer::TableWriter& table) {
   const bool is_records = table.collection_id() == 0;
   return {"recheck_rows_" + table.name(),
@@ -73,7 +73,7 @@ struct RowText {
   std::optional<std::string> invalid_reason;
 };
 
-/// Returns the size of their JSON.
+/// Appends the rows at `places`, and returns the size of their JSON.
 std::size_t append_rows(postgres::Session& session, const writer::TableWriter& table,
                         std::span<const std::string> places, std::vector<StoredRow>& rows) {
   std::size_t json_bytes = 0;
@@ -93,7 +93,7 @@ std::size_t append_rows(postgres::Session& session, const writer::TableWriter& t
   return json_bytes;
 }
 
-/// Fills in what `bsky.record_json` leaves out of blobs, with values that are always valid.
+/// Adds the values of blobs that `bsky.record_json` leaves out. The added values are always valid.
 std::string with_whole_blobs(const std::string& json) {
   if (json.find("\"avatar\"") == json.npos && json.find("\"banner\"") == json.npos) return json;
   auto record = nlohmann::json::parse(json);
@@ -106,7 +106,7 @@ std::string with_whole_blobs(const std::string& json) {
   return record.dump();
 }
 
-/// A stored row whose collection has neither a table nor an added lexicon.
+/// Returns true if the collection of the row has neither a table nor an added lexicon.
 bool has_no_lexicon(const StoredRow& row, const lexicon_store::AddedChecks& added) {
   return records::typed_collection_id(row.collection) == 0 &&
          added.record(row.collection) == nullptr;
@@ -138,10 +138,10 @@ void set_reasons(postgres::Session& session, const std::vector<Verdict*>& verdic
                       }));
 }
 
-/// Moves a row to the table of its record, as if this version had written it.
 void move(postgres::Session& session, const Verdict& verdict, writer::Effects& effects) {
   const std::int32_t collection = verdict.row.key.collection_id;
-  // An invalid post has an empty row in its table, too.
+  // The loop covers both tables, because an invalid post also has an empty row in the table of
+  // posts.
   for (const auto* table : {&writer::records_table(), writer::table_of(collection)}) {
     table->discard(session, std::array{verdict.row.key}, std::nullopt, effects);
   }
@@ -209,8 +209,9 @@ std::optional<Verdict> judge(const StoredRow& row, bool is_typed_row,
     record.invalid_reason = writer::added_violation(added, change);
   }
   if (record.invalid_reason == row.invalid_reason) return std::nullopt;
-  // The JSON of a record that violates its lexicon can lack a part of it: a NUL, or that a number
-  // was a floating point number.
+  // The JSON of a record that violates its lexicon can differ from the record: JSON has no NUL, and
+  // does not tell a floating point number from an integer. Without an equal CID the record cannot
+  // be called valid.
   if (row.invalid_reason && atproto::Cid::of(block) != cid) return std::nullopt;
   if (record.invalid_reason) record.json = row.json;
   verdict.row = row;

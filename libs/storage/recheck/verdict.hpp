@@ -27,11 +27,11 @@ struct Place {
   /// `(block,offset)`, as PostgreSQL writes it.
   std::string text() const;
   static Place parse(std::string_view text);
-  /// The next place of the block.
+  /// Returns the next place of the block.
   Place after() const { return {block, offset + 1}; }
 };
 
-/// A row with the content of a record.
+/// A stored row that has the content of a record.
 struct StoredRow {
   Place place;
   tables::RecordKey key;
@@ -41,52 +41,53 @@ struct StoredRow {
   std::string did;
   std::string collection;
   std::string rkey;
-  /// The record (`bsky.record_json`), or `bsky.records.record`.
+  /// The record as `bsky.record_json` returns it, or `bsky.records.record`.
   std::string json;
-  /// `bsky.records.invalid_reason`.
+  /// The value of `bsky.records.invalid_reason`.
   std::optional<std::string> invalid_reason;
 };
 
-/// Rows that stand together in a table.
+/// Consecutive rows of a table.
 struct Stretch {
   std::vector<StoredRow> rows;
   /// The size of their JSON.
   std::size_t json_bytes = 0;
-  /// The place after them.
+  /// The place after the rows.
   Place next;
-  /// The rows before `end_block` have been read.
+  /// Whether all rows before `end_block` have been read.
   bool is_end = false;
 };
 
-/// Reads rows from a place on, without locks: a megabyte of the table and a thousand rows at most.
-/// It makes the JSON of 32 rows at a time, until there are 16 MB. Throws postgres::SqlError.
+/// Reads rows from a place on, without locks: at most a megabyte of the table and a thousand rows.
+/// Reads the JSON of 32 rows at a time, until it has 16 MB. Throws postgres::SqlError.
 Stretch read_stretch(postgres::Session& session, const writer::TableWriter& table, Place from,
                      std::int64_t end_block);
 
-/// A stored row that the present lexicons judge differently.
+/// A stored row that the current lexicons judge differently from the stored result.
 struct Verdict {
   StoredRow row;
-  /// The record as the present lexicons have it: typed, or with an `invalid_reason`, or neither.
-  /// Not resolved.
+  /// The record according to the current lexicons: typed, or with an `invalid_reason`, or neither.
+  /// The event is not resolved.
   event::ResolvedEvent event;
 
-  /// The row belongs into another table. Otherwise it needs another `invalid_reason`.
+  /// Whether the row belongs in another table. Otherwise the row only needs another
+  /// `invalid_reason`.
   bool moves(bool is_typed_row) const {
     const bool is_typed = !std::holds_alternative<std::monostate>(event.record().record);
     return is_typed != is_typed_row;
   }
 };
 
-/// Checks a row of a typed table or of `bsky.records` against the present lexicons. Nothing: the
-/// row is right, or its JSON is not exact enough to say that its record is valid. The MIME types
-/// and sizes of avatars and banners are not checked: typed tables do not have them.
+/// Checks a row of a typed table or of `bsky.records` against the current lexicons. Returns nothing
+/// if the row is correct, or if its JSON is not exact enough to prove the record valid. Does not
+/// check the MIME types and sizes of avatars and banners, because typed tables do not store them.
 std::optional<Verdict> judge(const StoredRow& row, bool is_typed_row,
                              const lexicon_store::AddedChecks& added);
 
-/// Gives rows of a table their verdicts, with the locks of their accounts, for which it waits:
-/// moves each to the table of its record, or sets its `invalid_reason`. Rows whose revision has
-/// changed since they were read stay. The events are resolved. In the caller's transaction. Returns
-/// the number of changed rows. Throws postgres::SqlError.
+/// Applies the verdicts to rows of a table: moves each row to the table of its record, or sets its
+/// `invalid_reason`. Takes the locks of the accounts, and waits for them. Rows whose revision has
+/// changed since they were read stay. The events are resolved. Runs in the caller's transaction.
+/// Returns the number of changed rows. Throws postgres::SqlError.
 std::size_t change_rows(postgres::Session& session, const writer::TableWriter& table,
                         std::vector<Verdict>& verdicts, writer::Effects& effects);
 

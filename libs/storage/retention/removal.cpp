@@ -52,7 +52,8 @@ TableSize size_of(postgres::Session& session, const writer::TableWriter& table) 
       .at(0);
 }
 
-/// Each may need the lock of another account, and the server's table of locks is small.
+/// The limit keeps the server's table of locks from filling up, because each row may need the lock
+/// of another account.
 constexpr std::size_t kRowsAtOnce = 1'000;
 
 struct StoredAccount {

@@ -1,5 +1,5 @@
 -- name: retention_excluded
--- Processes apply a change of the filter within two seconds.
+-- An exclusion is due after 15 seconds, because processes apply a change of the filter within two seconds.
 SELECT e.did, a.id
 FROM skua.excluded_accounts AS e
 LEFT JOIN bsky.actors AS a ON a.did = e.did

@@ -35,7 +35,8 @@ struct WrittenStatus {
   bool is_deleted;
 };
 
-/// Keeps the newest change of each account, the later one where the times are equal.
+/// Keeps the newest change of each account. If the times are equal, the later change of the batch
+/// is the newest.
 template <class Change>
 void keep_newest(std::map<AccountNumber, const Change*>& newest, AccountNumber actor_id,
                  const Change& change) {
@@ -68,8 +69,9 @@ void write_statuses(postgres::Session& session,
   }
 }
 
-/// The newest revision that a deleted account had. If it is not known: the last one that is
-/// possible at the time of the deletion. The time is not in the future (pipeline::dispatch).
+/// Returns the newest revision that a deleted account had. If it is not known, returns the last
+/// revision that is possible at the time of the deletion. The time is not in the future
+/// (pipeline::dispatch).
 atproto::Tid floor_of(const AccountChange& change) {
   if (change.last_rev.value != 0) return change.last_rev;
   return atproto::Tid::from_time(change.time, 1023);
@@ -96,7 +98,8 @@ struct PurgedAccount {
   Purge purge_of(const std::string& did) const { return {did, actor_id, floor, said_at}; }
 };
 
-/// Deletes up to `limit` rows. Returns their number: fewer if none is left.
+/// Deletes up to `limit` rows. Returns the number of rows, which is less than `limit` if none is
+/// left.
 std::size_t purge_rows(postgres::Session& session, const Purge& purge, std::size_t limit,
                        Effects& effects) {
   const auto floor = static_cast<std::int64_t>(purge.floor.value);
@@ -110,8 +113,8 @@ std::size_t purge_rows(postgres::Session& session, const Purge& purge, std::size
   return rows + purge_labels(session, purge.actor_id, purge.said_at, limit - rows, effects);
 }
 
-/// Workers lock an account for milliseconds. The end of a download may take seconds: the purge then
-/// continues later, and does not delay the caller.
+/// Waits at most a second. Workers lock an account for milliseconds. The end of a download may take
+/// seconds, so the purge then continues later, and does not delay the caller.
 bool lock_within_a_second(postgres::Session& session, const std::string& did) {
   session.run("SET LOCAL lock_timeout = '1s'");
   try {
@@ -148,7 +151,7 @@ std::vector<std::string> write_account_changes(postgres::Session& session,
   for (const event::ResolvedEvent* event : events) {
     const auto& body = event->event.body;
     // An identity event without a handle requests a look-up. It does not mean that the account has
-    // none.
+    // no handle.
     if (const auto* identity = std::get_if<IdentityChange>(&body); identity && identity->handle) {
       keep_newest(identities, event->actor_id, *identity);
     } else if (const auto* account = std::get_if<AccountChange>(&body)) {

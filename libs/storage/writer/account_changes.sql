@@ -18,7 +18,8 @@ RETURNING a.id, (coalesce(b.active, true), b.status) IS DISTINCT FROM (coalesce(
   a.status IS NOT DISTINCT FROM 'deleted';
 
 -- name: actors_floor
--- Raises the floor only if the deletion, or a later message of this batch, is the newest one of the account.
+-- The statement raises the minimum revision only if the deletion, or a later message of this batch, is the newest message of
+-- the account.
 UPDATE bsky.actors AS a
 SET floor_rev = greatest(a.floor_rev, f.rev)
 FROM unnest($1::int8[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time)

@@ -27,9 +27,10 @@ inline std::vector<postgres::Lock> locks_of_account(postgres::Session& session,
 /// do not wait long.
 inline constexpr std::size_t kRowsOfRemoval = 5'000;
 
-/// Calls `remove(Effects&)`, which returns a number of rows, in transactions with the locks of the
-/// account, for which it waits, until it removes fewer rows than kRowsOfRemoval. Returns the number
-/// of all rows. Call it outside of a transaction. Throws postgres::SqlError.
+/// Removes rows in transactions with the locks of the account, for which it waits. Each transaction
+/// calls `remove(Effects&)`, which returns the number of rows that it removed. The last transaction
+/// is the one that removes fewer rows than kRowsOfRemoval. Returns the number of all rows. Call it
+/// outside of a transaction. Throws postgres::SqlError.
 template <class F>
 std::size_t remove_in_steps(postgres::Session& session, const std::string& did, F&& remove) {
   std::size_t rows = 0;

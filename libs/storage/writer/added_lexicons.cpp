@@ -29,7 +29,7 @@ std::optional<std::string> added_violation(const lexicon_store::AddedChecks& che
   const lexicon::Node* type = checks.record(change.collection);
   if (type == nullptr || records::typed_collection_id(change.collection) != 0) return std::nullopt;
   atproto::Document document;
-  // The decoder has read it before.
+  // The decoder has already read this block without an error.
   if (!repo::read_dag_cbor(change.block, document, repo::kAnyForm)) return std::nullopt;
   return lexicon::find_violation(*checks.schema, *type, document.root());
 }

@@ -14,9 +14,9 @@
 
 namespace skua::writer {
 
-/// The violation of a record by an added lexicon of its collection, as for
-/// `records::Decoded::invalid_reason`. Nothing: it is valid, or its collection has no added
-/// lexicon.
+/// Returns the violation of a record by an added lexicon of its collection, as for
+/// `records::Decoded::invalid_reason`. Returns nothing if the record is valid, or its collection
+/// has no added lexicon.
 std::optional<std::string> added_violation(const lexicon_store::AddedChecks& checks,
                                            const event::RecordChange& change);
 
@@ -26,9 +26,9 @@ class AddedLexicons {
   /// `monotonic` outlives it.
   explicit AddedLexicons(const Clock& monotonic) : monotonic_(monotonic) {}
 
-  /// Gives an `invalid_reason` to those records without a typed table that violate an added
-  /// lexicon. Without such records it does not use the session. Outside a transaction. Throws
-  /// postgres::SqlError.
+  /// Sets the `invalid_reason` of records without a typed table that violate an added lexicon. If
+  /// there are no such records, it does not use the session. Call it outside of a transaction.
+  /// Throws postgres::SqlError.
   void check(postgres::Session& session, std::span<event::ResolvedEvent* const> events);
 
  private:
@@ -38,7 +38,7 @@ class AddedLexicons {
     Timestamp looked_at;
   };
 
-  /// Reads the version if the last look was a second ago, and the documents if it changed.
+  /// Reads the version if the last read was a second ago, and the documents if the version changed.
   Checks current(postgres::Session& session);
 
   const Clock& monotonic_;

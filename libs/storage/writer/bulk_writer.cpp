@@ -58,10 +58,11 @@ void lock_accounts(postgres::Session& session, BulkWriter::Events events) {
   postgres::lock_xact(session, std::move(locks));
 }
 
-/// Leaves the events that belong to no job, or to one that is still ours, and counts the others.
+/// Returns the events that belong to no job, or to a job whose lease is still ours. Adds the number
+/// of the other events to `lost`.
 EventPointers events_of_our_jobs(postgres::Session& session, BulkWriter::Events events,
                                  std::span<const std::int64_t> lease_numbers, std::size_t& lost) {
-  // A job's events stand together.
+  // The events of a job are adjacent, so one question per run of events suffices.
   struct Run {
     std::size_t first = 0;
     bool is_ours = false;
@@ -123,10 +124,10 @@ struct WriteOptions {
 /// The row that a table has under the key of an event: none, a stub, or a record.
 enum class KeyState : std::uint8_t { Free, Stub, Taken };
 
-/// Finds the states of the events' keys. The events are sorted by key. A free key may only be taken
-/// by a row that another session inserts meanwhile. Most records of an account's history have no
-/// rows yet, but live events may have added some. Therefore one look-up reads all rows between the
-/// first and the last key, instead of one look-up for each event.
+/// Finds the states of the events' keys. The events are sorted by key. A key that is found free can
+/// only become taken by a row that another session inserts after the look-up. Most records of an
+/// account's history have no rows yet, but live events may have added some. Therefore one look-up
+/// reads all rows between the first and the last key, instead of one look-up for each event.
 std::vector<KeyState> find_key_states(postgres::Session& session, const TableWriter& table,
                                       const EventPointers& events) {
   const auto in_one_range = [](const ResolvedEvent* a, const ResolvedEvent* b) {
@@ -139,7 +140,8 @@ std::vector<KeyState> find_key_states(postgres::Session& session, const TableWri
       return !in_one_range(*first, event);
     });
     const std::span<const ResolvedEvent* const> own(first, last);
-    // If an account has many more rows in this range, all its events are merged.
+    // If an account has more than twice as many rows in this range as events, the look-up ends at
+    // its limit, and all events of the account are merged.
     ranges.push_back({{own.front()->actor_id, own.front()->collection_id, own.front()->rkey_number},
                       own.back()->rkey_number,
                       2 * own.size()});
@@ -168,7 +170,7 @@ std::vector<KeyState> find_key_states(postgres::Session& session, const TableWri
   return states;
 }
 
-/// Writes rows of one table; `events` are sorted by key.
+/// Writes rows of one table. `events` are sorted by key.
 void write_table(postgres::Session& session, const TableWriter& table, const EventPointers& events,
                  const WriteOptions& options, Effects& effects) {
   if (events.size() < kWorthCopying) {
@@ -193,7 +195,7 @@ void write_table(postgres::Session& session, const TableWriter& table, const Eve
   if (!merged.empty()) table.merge(session, merged, options.settled, options.now, effects);
 }
 
-/// Writes what passed the guard, sorted by collection and key.
+/// Writes the changes that passed the guard. They are sorted by collection and key.
 void write_changes(postgres::Session& session, const std::vector<GuardedChange>& news,
                    const WriteOptions& options, Effects& effects) {
   EventPointers untyped;
@@ -204,7 +206,7 @@ void write_changes(postgres::Session& session, const std::vector<GuardedChange>&
     });
     const TableWriter* table = table_of(collection_id);
     EventPointers plain;
-    // What moves between its own table and `bsky.records`: few.
+    // Records that move between their own table and `bsky.records`. There are few of them.
     std::vector<GuardedChange> moving;
     plain.reserve(static_cast<std::size_t>(last - first));
     for (; first != last; ++first) {
@@ -234,7 +236,7 @@ BulkWriter::Outcome write_once(postgres::Session& session, const SourceNames& so
                                std::span<const std::int64_t> lease_numbers, WriteMethod method,
                                Timestamp now) {
   BulkWriter::Outcome outcome;
-  // Of this attempt: the next one has its own.
+  // Each attempt has its own effects, because a failed attempt must not report any.
   Effects effects;
   postgres::Transaction transaction(session);
   lock_accounts(session, given);
@@ -342,7 +344,7 @@ BulkWriter::Outcome BulkWriter::write(postgres::Session& session, Events events,
     return write_once(session, sources_, events, lease_numbers, WriteMethod::Copy, now);
   } catch (const postgres::DataError& error) {
     if (error.sqlstate() != postgres::kUniqueViolation) throw;
-    // Live rows came after it looked.
+    // Live events have inserted rows of these keys after the look-up, so all events are merged.
     return write_once(session, sources_, events, lease_numbers, WriteMethod::Merge, now);
   }
 }

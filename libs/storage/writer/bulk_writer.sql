@@ -1,5 +1,5 @@
 -- name: bulk_guard_old
--- A repository at the minimum revision has the records for which the minimum was raised, so it may bring them again. The
+-- A repository at the minimum revision has the records for which the minimum was raised, so these records may come again. The
 -- records that an account had when it was deleted stay deleted.
 SELECT id, CASE WHEN status = 'deleted' THEN floor_rev ELSE floor_rev - 1 END
 FROM bsky.actors
@@ -14,14 +14,14 @@ CROSS JOIN LATERAL (SELECT * FROM skua.repositories AS r WHERE r.did = a.did OFF
 WHERE r.rev IS NOT NULL;
 
 -- name: bulk_guard_tombstones
--- OFFSET 0 as in live_writer.sql: the rows of the accounts are looked up by key, whatever the size of the tables was at the time of
--- the plan.
+-- With OFFSET 0, as in row_writer.sql, PostgreSQL looks the rows of the accounts up by key, however large the tables were when
+-- it made the plan.
 SELECT t.actor_id, t.collection_id, t.rkey, t.rev
 FROM unnest($1::int8[]) AS a(id)
 CROSS JOIN LATERAL (SELECT * FROM skua.tombstones AS t WHERE t.actor_id = a.id OFFSET 0) AS t;
 
 -- name: bulk_guard_invalid
--- Records of typed collections that stand in `bsky.records`, because they broke their lexicon.
+-- The rows are records of typed collections that are in `bsky.records`, because they broke their lexicon.
 SELECT r.actor_id, r.collection_id, r.rkey, r.rev
 FROM unnest($1::int8[]) AS a(id)
 CROSS JOIN LATERAL (
@@ -32,9 +32,9 @@ CROSS JOIN LATERAL (
 ) AS r;
 
 -- name: bulk_our_jobs
--- The tombstones of a running job are deleted an hour after its lease (tables::save_cursor). Its last write is long
--- before that. The lock permits the renewal of leases, and prevents that another owner leases the job. All statements
--- lock jobs in the same order. Each job is looked up by key, whatever the size of the table was at the time of the
+-- The tombstones of a running job are deleted an hour after its lease (tables::save_cursor). The last write of the job is long
+-- before that time. The lock of a job permits the renewal of its lease, and prevents another owner from leasing the job. All
+-- statements lock jobs in the same order. PostgreSQL looks each job up by key, however large the table was when it made the
 -- plan.
 SELECT k.place - 1
 FROM (

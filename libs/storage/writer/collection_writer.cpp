@@ -9,8 +9,8 @@ namespace {
 
 using EventPointers = std::vector<const event::ResolvedEvent*>;
 
-/// Leaves those invalid records that are newer than the typed table's row of their key: for valid
-/// ones the upsert's own guard does this.
+/// Returns the invalid records that are newer than the row of their key in the typed table. Valid
+/// records need no such check, because the upsert compares their revisions.
 EventPointers newer_than_rows(postgres::Session& session, const TableWriter& table,
                               const EventPointers& invalid) {
   std::vector<RecordKey> keys;
@@ -37,9 +37,9 @@ std::size_t write_collection(postgres::Session& session, std::int32_t collection
   const TableWriter* typed = table_of(collection_id);
 
   EventPointers valid;
-  EventPointers generic;  // what belongs into bsky.records: invalid, or of no typed collection
+  EventPointers generic;  // records for bsky.records: invalid, or without a typed table
   EventPointers deleted;
-  EventPointers leave_records;  // their old row in bsky.records goes
+  EventPointers leave_records;  // records whose old row in bsky.records is removed
   for (const GuardedChange& guarded : changes) {
     const event::RecordChange& change = guarded.event->change();
     const bool is_delete = change.operation == event::Operation::Delete;

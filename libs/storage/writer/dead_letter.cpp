@@ -31,7 +31,7 @@ namespace {
 
 using event::ResolvedEvent;
 
-/// Long enough for nearly all, short enough for an index entry.
+/// The limit is long enough for nearly all keys, and short enough for an index entry.
 constexpr std::size_t kLongestKey = 1'000;
 
 std::string hex_digest(ByteView bytes) {
@@ -40,8 +40,8 @@ std::string hex_digest(ByteView bytes) {
   return text;
 }
 
-/// Source, position and op. The same input gets the same key again, so that a replay adds no
-/// letter; input without a position is told apart by its bytes.
+/// The key consists of source, position and operation. The same input gets the same key again, so
+/// that a replay adds no letter. The key of input without a position contains a hash of its bytes.
 std::string dead_letter_key(const std::string& source, std::int64_t seq, const std::string& what,
                             ByteView payload) {
   std::string key = source + " " + std::to_string(seq) + " " + what;
@@ -66,7 +66,7 @@ std::string operation_name(event::Operation operation) {
   return {};
 }
 
-/// What a replay of a record needs.
+/// Adds the fields that a replay of a record needs.
 void note_record(std::string path, atproto::Tid rev, const std::optional<atproto::Cid>& cid,
                  tables::DeadLetter& letter) {
   letter.path = std::move(path);
@@ -80,16 +80,16 @@ void note_rejection(const event::Rejection& rejection, tables::DeadLetter& lette
     note_record(rejection.what, rejection.rev, rejection.cid, letter);
     if (rejection.operation) letter.operation = operation_name(*rejection.operation);
   } else {
-    // A label, or a message of which no record is known.
+    // The rejection is a label, or a message of which no record is known.
     letter.operation = rejection.what.starts_with(event::kLabelPath) ? "label" : "frame";
   }
 }
 
-/// Fills `out` with the change of the letter; returns an error message, empty on success.
+/// Sets `out` to the change of the letter. Returns an error message, which is empty on success.
 std::string decode_letter(const tables::LetterRow& letter, const Bytes& payload,
                           event::UnresolvedEvent& out) {
   out.did = letter.did;
-  // Waits for the account's locks.
+  // The events of a backfill wait for the locks of the account.
   out.source = event::EventSource::Backfill;
   const atproto::Tid rev{static_cast<std::uint64_t>(*letter.rev)};
   if (std::string error = event::read_path(*letter.path, rev, out); !error.empty()) return error;
@@ -100,7 +100,7 @@ std::string decode_letter(const tables::LetterRow& letter, const Bytes& payload,
   return event::read_record({atproto::Cid::kDagCbor, *letter.cid}, payload, scratch, change);
 }
 
-/// A labeler chooses the times of its labels.
+/// The limit is far in the future, because a labeler chooses the times of its labels.
 constexpr Timestamp kEndOfTime{std::chrono::sys_days(std::chrono::year(9999) / 12 / 31)};
 
 }  // namespace
@@ -193,7 +193,8 @@ ReplayedRecord replay_record(postgres::Session& session, ids::SharedIds& ids, co
 std::size_t discard_rows(postgres::Session& session, const TableWriter& table,
                          const std::string& did, AccountNumber actor_id) {
   return remove_in_steps(session, did, [&](Effects& effects) {
-    // Only rows with content: the table removes as many as it finds.
+    // `rows_before` returns only rows with content. `discard` removes all of them, so the loop ends
+    // when fewer rows are found than it asked for.
     const std::vector<StoredRow> found = table.rows_before(
         session, actor_id, std::numeric_limits<std::int64_t>::max(), std::nullopt, kRowsOfRemoval);
     std::vector<RecordKey> keys;

@@ -18,33 +18,36 @@
 
 namespace skua::writer {
 
-/// The dead letter of an event that cannot become rows, for `skua.dead_letter`. `source` names
-/// where it came from; the same input gets the same key again. `error`: the reason, for people.
-/// `sqlstate`: the server's code if the server refused it, otherwise empty.
+/// Returns the dead letter of an event that cannot become rows, for `skua.dead_letter`. `source` is
+/// the name of the event's source. The same input gets the same key again. `error` is the reason,
+/// for users. `sqlstate` is the code of the server if the server refused the event, otherwise
+/// empty.
 tables::DeadLetter dead_letter_of(const std::string& source, const event::ResolvedEvent& event,
                                   const std::string& error, const std::string& sqlstate);
 
-/// Puts one event that the server refused into `skua.dead_letter`, in a transaction of its own. If
-/// it was rejected before, the letter gives that reason. Throws postgres::SqlError.
+/// Stores one event that the server refused in `skua.dead_letter`, in a transaction of its own. If
+/// the event was rejected earlier, the letter has the reason of that rejection. Throws
+/// postgres::SqlError.
 void write_dead_letter(postgres::Session& session, const SourceNames& sources,
                        const event::ResolvedEvent& event, const postgres::SqlError& error,
                        Timestamp now);
 
-/// Makes a record change that must not become a row a Rejection with its bytes.
+/// Replaces a record change that must not become a row by a Rejection with its bytes.
 void reject(event::ResolvedEvent& event, const std::string& reason);
 
 /// Whether a letter of the indexer can be written as a record: its path, revision and operation are
-/// known, and unless it is a delete, `payload` is the whole record.
+/// known, and `payload` is the whole record unless the operation is a delete.
 bool has_record(const tables::LetterRow& letter, const Bytes& payload);
 
 /// The outcome of a replay.
 struct ReplayedRecord {
-  /// Empty: the record was written, or newer content is stored. Otherwise the reason why it cannot
-  /// be stored.
+  /// Empty if the record was written, or newer content is stored. Otherwise the reason why the
+  /// record cannot be stored.
   std::string error;
-  /// The SQLSTATE of `error`; empty: PostgreSQL did not report it.
+  /// The SQLSTATE of `error`. It is empty if PostgreSQL did not report the error.
   std::string sqlstate;
-  /// Rows whose content was inserted, changed or deleted. 0: the stored row is not older.
+  /// The number of rows whose content was inserted, changed or deleted. It is 0 if the stored row
+  /// is not older.
   std::size_t rows = 0;
 };
 
@@ -56,27 +59,29 @@ ReplayedRecord replay_record(postgres::Session& session, ids::SharedIds& ids, co
                              AddedLexicons& lexicons, const tables::LetterRow& letter,
                              const Bytes& payload);
 
-/// Removes all records of an account and its labels from every table, and leaves no mark: the
-/// account can be indexed again. A few thousand rows in a transaction, with the account's locks,
-/// for which it waits. Outside a transaction. Idempotent. Returns the number of rows. Throws
-/// postgres::SqlError, as all here.
+/// Removes all records of an account and its labels from every table. It stores no tombstones and
+/// no minimum revision, so the account can be indexed again. Each transaction removes a few
+/// thousand rows with the locks of the account, for which it waits. Call it outside of a
+/// transaction. Idempotent. Returns the number of rows. Throws postgres::SqlError, like all
+/// functions of this file.
 std::size_t discard_account(postgres::Session& session, const std::string& did,
                             AccountNumber actor_id);
 
-/// The same for one table, without the labels.
+/// Removes the rows of one table, as `discard_account` does. Labels stay.
 std::size_t discard_rows(postgres::Session& session, const TableWriter& table,
                          const std::string& did, AccountNumber actor_id);
 
-/// The numbers of old rows that a question found.
+/// The numbers of old rows that `discard_expired` found.
 struct ExpiredCounts {
   std::size_t in_table = 0;
   std::size_t in_records = 0;
 };
 
-/// Removes old rows of a collection: from `table`, its own table, which may be null, and from
-/// `bsky.records`; from each at most as many as the question says. It takes the locks of their
-/// accounts, for which it waits. In the caller's transaction, as its last statements but for
-/// updates of the caller's own rows. Fewer rows than the limit: no more are there.
+/// Removes old rows of a collection from its table `table`, which may be null, and from
+/// `bsky.records`. The limit of the question applies to each of the two. It takes the locks of the
+/// accounts of the rows, for which it waits. It runs in the caller's transaction. After it, the
+/// transaction may only update the caller's own rows. If it finds fewer rows than the limit, there
+/// are no more.
 ExpiredCounts discard_expired(postgres::Session& session, const TableWriter* table,
                               const std::string& collection, const ExpiredQuestion& question);
 

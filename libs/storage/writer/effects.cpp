@@ -89,7 +89,7 @@ void Effects::label_changed(AccountNumber labeler, ChangeOperation operation,
        .operation = operation,
        .actor_id = labeler,
        .val = std::string(val)});
-  // An update has the same subject as before.
+  // An update changes no count, because its subject is the same as before.
   const std::int16_t delta = operation == ChangeOperation::Create   ? 1
                              : operation == ChangeOperation::Delete ? -1
                                                                     : 0;
@@ -182,7 +182,7 @@ void Effects::sort_by_revision() {
   });
 }
 
-/// What a transaction did to the records of one account with one target.
+/// A counted reference of a transaction, with its account and its target.
 struct Effects::OnceReference {
   RecordKey owner;  // without an rkey
   tables::ReferenceTarget target;
@@ -202,8 +202,8 @@ void Effects::decide_duplicates(postgres::Session& session) {
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.key() < b.key(); });
 
-  // A run has the references of one account to one target. The runs of a table are asked for in one
-  // statement.
+  // A run is the references of one account to one target. One statement asks for all runs of a
+  // table.
   struct Run {
     std::span<const OnceReference> members;
     std::int64_t added = 0;

@@ -17,7 +17,7 @@ namespace skua::writer {
 
 using tables::RecordKey;
 
-/// The record that an event changes.
+/// Returns the key of the record that an event changes.
 inline RecordKey key_of(const event::ResolvedEvent& event) {
   return {event.actor_id, event.collection_id, event.rkey_number};
 }
@@ -25,8 +25,8 @@ inline RecordKey key_of(const event::ResolvedEvent& event) {
 /// A reference of a record that consumers count.
 struct CountedReference {
   tables::ReferenceRole role = tables::ReferenceRole::Like;
-  /// People see one like, repost, follow or block of an account and target, however many records
-  /// there are: only the first and the last of them count.
+  /// Whether only the first and the last reference of an account to a target count. Users see one
+  /// like, repost, follow or block of an account and target, however many records there are.
   bool counts_once = false;
   tables::ReferenceTarget target;
 
@@ -38,20 +38,21 @@ using CountedReferences = boost::container::static_vector<CountedReference, 4>;
 
 /// The effects of one transaction: the changes of the content of records, accounts, handles and
 /// labels. An effect exists if and only if the content under a key changed: the CID of a record, or
-/// the table that holds it. A stub is no content. The statements of the transaction report what
-/// they changed, and `finish` appends it to the change log.
+/// the table that holds the record. A stub is not content. The statements of the transaction report
+/// their changes, and `finish` appends the effects to the change log.
 ///
-/// One object for one transaction, on the thread of its session. The transaction holds the locks of
-/// the accounts whose records it changes: whether a like is the first of its account and subject
-/// does not change until it commits.
+/// Each transaction has one object, on the thread of its session. The transaction holds the locks
+/// of the accounts whose records it changes. Therefore the answer to whether a like is the first of
+/// its account and subject does not change until the commit.
 class Effects {
  public:
-  /// The record of the event has content that its key had not before in this table.
+  /// Reports that the record of the event has content that its key did not have before in this
+  /// table.
   void created(const event::ResolvedEvent& event, const CountedReferences& now);
-  /// The record of the event replaced another version in the same table.
+  /// Reports that the record of the event replaced another version in the same table.
   void updated(const event::ResolvedEvent& event, const CountedReferences& before,
                const CountedReferences& now);
-  /// The row of a key lost its content in this table.
+  /// Reports that the row of a key lost its content in this table.
   void removed(const RecordKey& key, std::int64_t rev, const CountedReferences& before);
 
   void account_changed(AccountNumber actor_id, bool is_deleted);
@@ -63,8 +64,9 @@ class Effects {
   std::size_t size() const { return block_.changes.size(); }
   bool empty() const { return block_.changes.empty(); }
 
-  /// Appends the effects to the change log, except during a bootstrap. The last statements of the
-  /// transaction: commit after it. Returns the number of changes. Throws postgres::SqlError.
+  /// Appends the effects to the change log, except during a bootstrap. Commit the transaction
+  /// directly after it: its statements must be the last ones. Returns the number of changes. Throws
+  /// postgres::SqlError.
   std::size_t finish(postgres::Session& session);
 
  private:
@@ -72,12 +74,12 @@ class Effects {
 
   void add(const tables::Change& change);
   void add_reference(const CountedReference& reference, std::int16_t delta);
-  /// A record that left one table and came to another in this transaction is one update.
+  /// Makes one update of a record that left one table and came to another in this transaction.
   void join_moves();
   void decide_duplicates(postgres::Session& session);
-  /// A follow that counts for its subject counts for its author, too.
+  /// Adds a reference for the author of each follow that counts for its subject.
   void count_following();
-  /// The changes of an account in the order of its revisions.
+  /// Sorts the changes of each account by revision.
   void sort_by_revision();
   void reorder(const std::vector<std::size_t>& order);
 

@@ -37,7 +37,8 @@ class HandleLocks {
     if (!handle.empty()) handles_.push_back(handle);
   }
   void take(Session& session) {
-    // The second one of two claims of a handle waits. Otherwise both could keep it.
+    // The lock makes the second of two claims of a handle wait. Without the lock, both accounts
+    // could get the handle.
     std::vector<postgres::Lock> locks;
     locks.reserve(handles_.size());
     for (const std::string_view name : handles_)

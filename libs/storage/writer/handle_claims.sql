@@ -11,9 +11,10 @@ FOR NO KEY UPDATE;
 SELECT id, handle FROM bsky.actors WHERE id = ANY($1::int8[]);
 
 -- name: handles_claim
--- A claim is looked up at once, unless the account has used up its look-ups ($4: now). A repeated claim keeps the result of
--- its look-up, and does not advance a look-up that waits. A new claim gives the account the handle at once, unless another
--- account has the handle and: a look-up confirmed it, or it claimed the handle later, or this account has used up its look-ups.
+-- A claim is looked up at once, unless the account has used up its look-ups ($4: now). A repeated claim keeps the result of its
+-- look-up, and does not advance a look-up that waits. A new claim gives the account the handle at once, with one exception:
+-- another account has the handle, and a look-up confirmed it for that account, or that account claimed it later, or this
+-- account has used up its look-ups.
 UPDATE bsky.actors AS a
 SET handle_time = c.time, handle_claim = c.handle, handle_valid = c.valid, handle_check_due = c.due,
   handle_lookups_charged_to = c.charged_to,
@@ -79,9 +80,9 @@ ORDER BY handle_valid IS FALSE, handle_check_due
 LIMIT $2::int8;
 
 -- name: handles_checked
--- A result counts for the look-up that was due. A refusal also counts if the same claim was repeated meanwhile and waits for
--- its own look-up, so that a repeated false claim has no effect. $5: the earliest time at which a failed look-up is repeated.
--- $6: now.
+-- A result counts for the look-up that was due. A refusal also counts if the same claim was repeated meanwhile and waits for a
+-- look-up of its own. A repeated false claim therefore has no effect. $5: the earliest time at which a failed look-up is
+-- repeated. $6: now.
 UPDATE bsky.actors AS a
 SET handle_valid = coalesce(c.valid, a.handle_valid),
   handle_check_due = CASE WHEN a.handle_check_due > c.due THEN a.handle_check_due

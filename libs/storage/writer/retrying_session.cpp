@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{5000};
-/// Conflicts that last so long are logged.
+/// Conflicts are logged if they last longer than this.
 constexpr std::chrono::minutes kUsualFor{1};
 
 }  // namespace
@@ -29,13 +29,13 @@ postgres::Session& RetryingSession::get() {
 
 bool RetryingSession::back_off(const postgres::SqlError& error, const std::stop_token& stop) {
   ++failures_;
-  // A deadlock or a full lock table leaves the connection usable; after anything else a new one is
-  // the surest way to the server that now answers.
+  // A deadlock or a full lock table leaves the connection usable. After any other failure, a new
+  // connection is the surest way to the server that now answers.
   const std::string sqlstate_class = error.sqlstate().substr(0, 2);
   const bool is_conflict = sqlstate_class == "40" || sqlstate_class == "55";
   const bool keep = session_ && session_->connected() && (is_conflict || sqlstate_class == "53");
   if (!keep) session_.reset();
-  // Conflicts and full lock tables are normal, unless they last.
+  // Conflicts and full lock tables are normal, so they are only logged if they last.
   const auto now = std::chrono::steady_clock::now();
   if (failures_ == 1) logged_at_ = now;
   const bool is_usual = is_conflict || error.sqlstate() == postgres::kOutOfMemory;

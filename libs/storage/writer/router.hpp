@@ -8,20 +8,21 @@
 
 namespace skua::writer {
 
-/// 2 sources x 5 record types x 3 workers.
+/// The workers are 2 sources x 5 record types x 3 workers.
 inline constexpr std::size_t kWorkersPerLane = 3;
 inline constexpr std::size_t kLanes = 10;
 inline constexpr std::size_t kWorkers = kLanes * kWorkersPerLane;
 
-/// The hash by which a DID keeps to one path: one decode thread, one worker of each lane. Fixed
-/// (FNV-1a), so that a number seen today means the same account tomorrow.
+/// Returns the hash that assigns a DID to one decode thread, and to one worker of each lane. The
+/// hash function is fixed (FNV-1a), so that a worker's number in an old log line means the same
+/// accounts today.
 constexpr std::uint64_t path_hash(std::string_view did) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : did) {
     hash ^= static_cast<unsigned char>(c);
     hash *= 0x100000001b3;
   }
-  // FNV's low bits are weak, and the low bits choose.
+  // The low bits choose the worker, and the low bits of FNV are weak.
   return hash ^ (hash >> 32);
 }
 
@@ -29,7 +30,8 @@ constexpr std::size_t lane_index(event::Lane lane) {
   return static_cast<std::size_t>(lane.source) * 5 + static_cast<std::size_t>(lane.type);
 }
 
-/// Which of the 30 workers takes the events of this DID in this lane: always the same one.
+/// Returns the number of the worker, of 30, that takes the events of this DID in this lane. It is
+/// always the same worker.
 constexpr std::size_t worker_index(event::Lane lane, std::string_view did) {
   return lane_index(lane) * kWorkersPerLane +
          static_cast<std::size_t>(path_hash(did) % kWorkersPerLane);

@@ -31,22 +31,22 @@ struct KnownRevision {
 using event::ResolvedEvent;
 using postgres::Lock;
 
-/// An account's deletion concerns its records of every type.
+/// Whether the event is the deletion of an account, which concerns its records of every type.
 bool is_account_wide(const ResolvedEvent& event) {
   const auto* change = std::get_if<event::AccountChange>(&event.event.body);
   return change != nullptr && change->purge;
 }
 
 struct LockedAccounts {
-  /// For each event of the batch.
+  /// Whether each event of the batch may be written.
   std::vector<bool> writable;
-  /// Locks that other sessions hold.
+  /// The locks that other sessions hold.
   std::vector<Lock> busy;
 };
 
-/// Takes the locks of the batch's accounts, in the order of their keys, and tells which events may
-/// be written: in a backfill batch all of them, in a live batch those of accounts that no other
-/// session holds.
+/// Takes the locks of the batch's accounts, in the order of their keys. Of a backfill batch, all
+/// events may then be written; of a live batch, the events of accounts whose locks no other session
+/// holds.
 LockedAccounts lock_batch(postgres::Session& session, RowWriter::Batch batch) {
   std::vector<Lock> own;
   own.reserve(batch.size());
@@ -172,8 +172,9 @@ RowWriter::Outcome RowWriter::write(postgres::Session& session, Batch batch, Tim
       others.push_back(batch[i]);
     }
   }
-  // Either all events of a record are writable or none: they share an account. So folding the whole
-  // batch leaves what folding the writable part would.
+  // All events of a record share an account, so either all or none of them are writable. Folding
+  // the whole batch therefore leaves the same events of the writable part as folding that part
+  // alone.
   const Folded folded = fold_batch(batch);
   const auto is_writable_change = [&](std::size_t i) {
     return writable[i] && std::holds_alternative<event::RecordChange>(batch[i]->event.body);

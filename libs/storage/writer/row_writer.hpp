@@ -14,67 +14,73 @@
 
 namespace skua::writer {
 
-/// The effect of a batch. Indices into it, in its order.
+/// The events of a batch that have an effect, as indices into the batch, in its order.
 struct Folded {
-  /// The events that still have an effect on rows: of several changes of one record (actor,
-  /// collection, rkey) only the one with the newest rev, the later one where revs are equal;
-  /// everything else.
+  /// The events that still have an effect on rows. Of several changes of one record (actor,
+  /// collection, rkey), only the change with the newest revision survives, and the later one if
+  /// revisions are equal. All other events survive.
   std::vector<std::size_t> survivors;
-  /// For each record with a later write that survives: its newest delete. It changes no row but
-  /// leaves its tombstone, as it would in a batch of its own: the database must not depend on the
-  /// boundaries of batches.
+  /// The newest delete of each record that also has a later write that survives. The delete changes
+  /// no row, but it leaves its tombstone, as in a batch of its own, because the database must not
+  /// depend on the boundaries of batches.
   std::vector<std::size_t> overtaken_deletes;
 };
 
-/// Needs resolved ids.
+/// Finds the events that have an effect. The ids of the events must be resolved.
 Folded fold_batch(std::span<const event::ResolvedEvent* const> batch);
 
-/// A change that may be written, as far as tombstones, floors and `bsky.records` tell. The row of a
-/// typed table is compared by the table's own statement.
+/// A change that passes the tombstones, the minimum revisions and `bsky.records`. The table's own
+/// statement compares the change with the row of a typed table.
 struct GuardedChange {
   const event::ResolvedEvent* event = nullptr;
-  /// A row of the same key stands in `bsky.records`, with an older rev.
+  /// Whether `bsky.records` has a row of the same key with an older revision.
   bool has_records_row = false;
 };
 
-/// Drops the changes that are not news: those at or below their key's tombstone, their repository's
-/// floor, or the row of the same key in `bsky.records`. One statement for the batch, which must
-/// come after the locks, in the same transaction. `changes` holds record changes only.
+/// Drops the changes that are not news: at or below the tombstone of their key, the minimum
+/// revision of their account, or the row of the same key in `bsky.records`. It is one statement for
+/// the batch, which must follow the locks in the same transaction. `changes` has only record
+/// changes.
 std::vector<GuardedChange> drop_known(postgres::Session& session,
                                       std::span<const event::ResolvedEvent* const> changes);
 
-/// Writes a batch of resolved events as one transaction of set-based statements, each sorted by its
-/// conflict key:
+/// Writes a batch of resolved events as one transaction of set-based statements. Each statement is
+/// sorted by its conflict key. The steps of a transaction are:
 ///
-///   locks (a statement of their own, so that all that follows sees what their last owner
-///   committed)
-///   -> what is known of the keys: tombstones, invalid records, floors
-///   -> the tables -> tombstones of the deletes -> accounts -> labels -> dead letters
-///   -> the change log -> commit
+///   1. locks, by a statement of their own: later statements see the commits of earlier owners
+///   2. the known state of the keys: tombstones, invalid records, minimum revisions
+///   3. the tables
+///   4. tombstones of the deletes
+///   5. accounts
+///   6. labels
+///   7. dead letters
+///   8. the change log
+///   9. commit
 ///
-/// The rev guard, the tombstones and the floor make it idempotent: a batch whose outcome is unknown
-/// is simply written again. Holds no state but the sources' names; the worker that owns the session
-/// calls it.
+/// The transaction is idempotent because of revisions, tombstones and minimum revisions: a batch
+/// whose outcome is unknown is written again. The RowWriter has no state but the names of the
+/// sources. The worker that owns the session calls it.
 class RowWriter {
  public:
-  /// Where the events come from, for tombstones and dead letters: of one source, or of several.
+  /// `sources` has the names of one or several sources, for tombstones and dead letters.
   explicit RowWriter(SourceNames sources) : sources_(std::move(sources)) {}
 
   using Batch = std::span<const event::ResolvedEvent* const>;
 
   struct Outcome {
-    std::size_t rows = 0;       // whose content was inserted, changed or deleted
+    std::size_t rows = 0;       // rows whose content was inserted, changed or deleted
     std::size_t unchanged = 0;  // records without effect: excluded, repeated, or folded away
     std::size_t dead_letters = 0;
-    /// Indices of the events of accounts that another worker holds, in their order: nothing was
-    /// written of them. Only live batches have any; a backfill batch waits for its locks.
+    /// Indices of the events of accounts that another worker has locked, in the order of the batch.
+    /// Nothing of these events was written. Only live batches have such events, because a backfill
+    /// batch waits for its locks.
     std::vector<std::size_t> busy;
     /// The DIDs of deleted accounts that were added to `skua.purges`.
     std::vector<std::string> purges;
   };
 
-  /// Throws postgres::SqlError; nothing is written then. (If the connection broke during the
-  /// commit, the batch may have been written: writing it again changes nothing.)
+  /// Throws postgres::SqlError, and then nothing is written, unless the connection broke during the
+  /// commit. In that case the batch may have been written, and to write it again changes nothing.
   Outcome write(postgres::Session& session, Batch batch, Timestamp now) const;
 
  private:

@@ -21,18 +21,18 @@ namespace skua::writer {
 namespace {
 
 using std::chrono::milliseconds;
-/// For metrics only.
+/// The clock is for metrics only.
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kIdle{500};
-/// How long a worker waits when only events of busy accounts are left.
+/// The time that a worker waits if only events of busy accounts are left.
 constexpr milliseconds kBusy{5};
 
 LatencyHistogram::Duration microseconds_of(SteadyClock::duration duration) {
   return std::chrono::duration_cast<LatencyHistogram::Duration>(duration);
 }
 
-/// The number of first events, at most `size`, whose producers share their counters.
+/// Returns the number of the first events, at most `size`, whose producers share their counters.
 std::size_t share_counters(std::span<const TakenEvent> events, std::size_t size,
                            const WorkerServices& services) {
   const auto counters_of = [&](const TakenEvent& taken) {
@@ -64,7 +64,7 @@ std::uint64_t Worker::Traits::key(const event::Chunk& chunk) {
 
 std::size_t Worker::Traits::cost(const event::Chunk& chunk) {
   if (chunk.repository != 0) return chunk.bytes;
-  // Of a value in jsonb, in bytes of a record that take as long.
+  // A value in jsonb takes as long as this number of bytes of a record.
   constexpr std::size_t kValue = 8;
   std::size_t cost = 0;
   for (const event::ResolvedEvent& event : chunk.events) {
@@ -104,7 +104,7 @@ void Worker::join() {
 }
 
 void Worker::run(const std::stop_token& stop) {
-  // A worker must wake when it is told to stop while it waits for events.
+  // This callback wakes a worker that waits for events when a stop is requested.
   const std::stop_callback wake(stop, [this] { queue_.close(); });
   try {
     while (!stop.stop_requested()) {
@@ -120,7 +120,7 @@ void Worker::run(const std::stop_token& stop) {
       if (!left->empty()) pause(stop);
     }
   } catch (const std::exception& error) {
-    // A statement of ours is wrong, or memory ran out: to continue would hide it.
+    // Either a statement is wrong, or memory ran out. To continue would hide the error.
     services_.runtime.fatal(name_ + ": " + error.what());
   }
 }
@@ -166,7 +166,7 @@ std::optional<WritePermits::Permit> Worker::wait_for_permit(const std::stop_toke
 std::optional<Worker::Events> Worker::write(const std::stop_token& stop) {
   std::optional<WritePermits::Permit> permit = wait_for_permit(stop);
   if (!permit) return std::nullopt;
-  fill(milliseconds::zero());  // chunks that came in the meantime
+  fill(milliseconds::zero());  // takes the chunks that came while the worker waited for the permit
   Events events;
   for (event::Chunk& chunk : taken_) {
     for (event::ResolvedEvent& event : chunk.events) events.push_back({&event, &chunk});
@@ -184,8 +184,9 @@ std::optional<Worker::Events> Worker::write(const std::stop_token& stop) {
         write_batch(events, size, busy);
         size = std::min(2 * size, policy_->batch_size());
       } catch (const postgres::DataError& refused) {
-        // Halve until the event that the database refuses stands alone. After it the batches
-        // double: a full batch after each such event would be written and rolled back many times.
+        // The size is halved until the event that the database refuses is alone in its batch. After
+        // that event, the size doubles with each batch: if each of many such events were followed
+        // by a full batch, that batch would often be written and rolled back.
         if (size > 1) {
           size /= 2;
         } else {
@@ -216,7 +217,7 @@ void Worker::write_batch(Events& events, std::size_t size, Events& busy) {
   services_.lexicons.check(connection, unresolved);
   ids::Resolver resolver(connection, services_.ids, services_.runtime.clocks.server);
   for (const ids::Conflict& conflict : resolver.resolve(unresolved)) {
-    // It cannot become a row. The writer makes a dead letter of it, with its bytes.
+    // The event cannot become a row. The writer makes a dead letter with the bytes of the event.
     reject(*unresolved[conflict.index], conflict.reason);
   }
   const Written written = policy_->write(connection, batch);
@@ -264,7 +265,7 @@ void Worker::dead_letter(const TakenEvent& taken, const postgres::SqlError& erro
 void Worker::report(const Events& left) {
   boost::unordered_flat_set<const event::Chunk*> unfinished;
   for (const TakenEvent& taken : left) unfinished.insert(taken.chunk);
-  // By producer: most often there is one.
+  // The chunks are grouped by producer. Usually there is only one producer.
   std::vector<std::pair<Producer*, std::vector<const event::Chunk*>>> written;
   for (const event::Chunk& chunk : taken_) {
     if (unfinished.contains(&chunk)) continue;

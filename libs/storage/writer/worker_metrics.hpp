@@ -7,8 +7,8 @@
 
 namespace skua::writer {
 
-/// Counters of the writer since the start of the process. Any thread; they only grow. A backfill
-/// gives those that it shows other names (backfill::BackfillMetrics).
+/// The counters of the writer since the start of the process. They never decrease. Any thread may
+/// use them. A backfill shows some of them under other names (backfill::BackfillMetrics).
 struct Counters {
   Counter events{"events", "skua_events_total", "events",
                  "Events that workers finished: written, unchanged, or dead letters"};
@@ -33,10 +33,11 @@ struct Counters {
                         "Records whose blocks are not canonical DAG-CBOR; they are indexed"};
 };
 
-/// Such as `live like 0`, by worker_index. A literal or static text.
+/// Returns the name of the worker with an index of worker_index, such as `live like 0`. The text is
+/// static.
 const char* worker_name(std::size_t index);
 
-/// Of the workers of a pool. The workers write it, any thread reads it.
+/// The metrics of the workers of a pool. The workers write them, and any thread reads them.
 struct WorkerMetrics {
   GaugeFamily<kWorkers> queued{"",       "skua_worker_queued_events",
                                "events", "Events in the queue of a worker",

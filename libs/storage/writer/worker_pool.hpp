@@ -18,29 +18,31 @@
 
 namespace skua::writer {
 
-/// How many workers of one source write at the same time: as many as there are cores, within
-/// limits. At least two, because one can write while another waits for its commit to reach the
-/// disk; not many more, because batches shrink again.
+/// The limits of the number of workers of one source that write at the same time. Between these
+/// limits it is the number of cores. At least two workers write, because one can write while
+/// another waits for its commit to reach the disk. The number is not much higher, because batches
+/// would become smaller.
 inline constexpr std::size_t kFewestWriters = 2;
 inline constexpr std::size_t kMostWriters = 4;
 
 std::size_t writers_at_once();
 
-/// How many sources one process can have at a time.
+/// The maximum number of sources that one process can have at a time.
 inline constexpr std::size_t kMostSources = 4'096;
 
 struct WorkerPoolOptions {
-  /// No live events are written to the database: backfill workers may use one core more. Beside
-  /// live events, they would make these wait twice as long.
+  /// Whether no live events are written to the database. In this case backfill workers may use one
+  /// more core. Beside live events, the additional core would double the time that live events
+  /// wait.
   bool is_alone = false;
-  /// Measures the duration of transactions; does not jump.
+  /// The clock that measures the duration of transactions. It never jumps.
   const Clock& monotonic = monotonic_clock();
 };
 
-/// Writes the events of all sources of a process: 30 workers (2 sources x 5 record types x 3), and
-/// what they share: account numbers, known posts, the priority of live events. The events of an
-/// account in one lane always go to the same worker, which keeps their order. Outlives the
-/// producers' threads.
+/// Writes the events of all sources of a process. It has 30 workers (2 sources x 5 record types x
+/// 3) and the parts that they share: account numbers, known posts, the priority of live events. The
+/// events of an account in one lane always go to the same worker, which keeps their order. The pool
+/// outlives the threads of the producers.
 class WorkerPool {
  public:
   explicit WorkerPool(postgres::Runtime& runtime, WorkerPoolOptions options = {});
@@ -48,65 +50,69 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Adds a source. `name` stands in tombstones and dead letters. Returns the `origin` of its
-  /// events. The producer outlives `end`, or `is_unused` is true for a round that began after all
-  /// of its events were durable. Before `start`, or later by one thread: only sources that were
-  /// added before can make the workers collect larger batches (Producer::is_crowded). Throws
-  /// std::length_error when there are kMostSources.
+  /// Adds a source and returns the `origin` of its events. `name` is the name of the source in
+  /// tombstones and dead letters. The producer must live until `end` has returned, or until
+  /// `is_unused` is true for a round that began after all of its events were durable. Call it
+  /// before `start`, or later on one thread. Only sources that were added before `start` can make
+  /// the workers collect larger batches (Producer::is_crowded). Throws std::length_error if there
+  /// are kMostSources.
   std::uint32_t add_source(std::string name, Producer& producer);
 
-  /// How often each worker has looked for events: see `is_unused`.
+  /// A snapshot of how often each worker has looked for events, for `is_unused`.
   using Round = std::vector<std::uint64_t>;
   Round round() const;
-  /// Whether each worker has looked for events since then: none uses a producer any more of which
-  /// all events were durable at `round`. An idle worker looks twice a second; a worker that waits
-  /// for the database does not look.
+  /// Returns whether each worker has looked for events since `round`. If so, no worker uses a
+  /// producer any more whose events were all durable at `round`. An idle worker looks twice a
+  /// second. A worker that waits for the database does not look.
   bool is_unused(const Round& round) const;
-  /// After `is_unused`: the origin may stand for another source. As `add_source`.
+  /// Makes the origin free for another source. Call it after `is_unused` has returned true, on the
+  /// same thread as `add_source`.
   void remove_source(std::uint32_t origin);
 
-  /// Reads the account numbers and starts the threads. A worker connects when it first has
-  /// something to write. Once. Throws postgres::SqlError.
+  /// Reads the account numbers and starts the threads. A worker connects when it first has events
+  /// to write. Call it once. Throws postgres::SqlError.
   void start();
 
-  /// Passes an event or a chunk to its worker. Never waits. Any thread; those of one DID of one
-  /// source from one thread.
+  /// Passes an event or a chunk to its worker. It never waits. Any thread may call it, but all
+  /// events of one DID of one source must come from one thread.
   void push(event::UnresolvedEvent event);
   void push(event::Chunk chunk);
 
   /// The number of events in all queues.
   std::size_t queued() const;
 
-  /// Ends the threads. True: all events of streams are durable, so that this is quick. False:
-  /// events that are not durable are left. Chunks of repositories are left in both cases: their
-  /// jobs are repeated. No `push` and no call of a producer after it. Idempotent.
+  /// Ends the threads. If `streams_are_durable` is true, all events of streams are durable, so the
+  /// end is quick. If it is false, events that are not durable remain unwritten. Chunks of
+  /// repositories remain unwritten in both cases, because their jobs are repeated. After it, no
+  /// `push` may be called, and the pool calls no producer. Idempotent.
   void end(bool streams_are_durable);
 
-  /// Any thread, after `start`.
+  /// Returns the metrics. Any thread may call it after `start`.
   const WorkerMetrics& metrics() const;
 
   ids::SharedIds& ids() { return ids_; }
-  /// For the producers of streams, which share them.
+  /// Returns the counters that all producers of streams share.
   Counters& stream_counters() { return stream_counters_; }
 
  private:
   postgres::Runtime& runtime_;
   const WorkerPoolOptions options_;
-  // By origin. Their size does not change, so that a worker can read the entry of an event while
-  // another one is written. Null: the origin is free.
+  // The index of these tables is the origin. Their size does not change, so that a worker can read
+  // the entry of an event while another entry is written. A null producer means that the origin is
+  // free.
   SourceNames names_;
   std::vector<Producer*> producers_;
   ids::SharedIds ids_;
   AddedLexicons lexicons_;
-  /// `metrics` sets the gauges.
+  /// `metrics` sets the gauges, so it changes this member.
   mutable WorkerMetrics metrics_;
   Counters stream_counters_;
   LiveBackpressure live_backpressure_;
-  // Each source has its own: a batch of a backfill does not keep live events waiting.
+  // Each source has permits of its own, so that live events do not wait for a batch of a backfill.
   WritePermits live_permits_;
   WritePermits backfill_permits_;
   std::unique_ptr<const WorkerServices> services_;
-  /// By `worker_index`.
+  /// The index of a worker is `worker_index`.
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

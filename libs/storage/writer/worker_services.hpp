@@ -18,8 +18,8 @@
 
 namespace skua::writer {
 
-/// Brings events to the workers, and learns when they are durable: the pipeline of a stream, or a
-/// backfill. Outlives the worker pool's threads. Called from the workers' threads.
+/// Gives events to the workers, and learns when they are durable. A producer is the pipeline of a
+/// stream, or a backfill. It outlives the threads of the worker pool, which call its functions.
 class Producer {
  public:
   Producer() = default;
@@ -27,21 +27,21 @@ class Producer {
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
 
-  /// All events of these chunks are durable: as rows, as dead letters, or as counted drops. Each
-  /// chunk comes once.
+  /// Reports that all events of these chunks are durable: as rows, as dead letters, or as counted
+  /// drops. Each chunk is reported once.
   virtual void written(std::span<const event::Chunk* const> chunks) = 0;
 
-  /// So many of its messages wait that their rows are late anyway: live workers then collect larger
-  /// batches, which cost the server less.
+  /// Returns whether so many of the producer's messages wait that their rows are late in any case.
+  /// Live workers then collect larger batches, which cost the server less.
   virtual bool is_crowded() const = 0;
 
-  /// What the workers count for it. Producers may share one; a transaction holds the events of
-  /// producers that do.
+  /// Returns the counters of the producer's events. Producers may share their counters. A
+  /// transaction only has events of producers that share them.
   virtual Counters& counters() = 0;
 };
 
-/// The names of a process's sources ("relay:host"), by UnresolvedEvent::origin: what tombstones and
-/// dead letters call them. Copies share the names.
+/// The names of a process's sources ("relay:host"), by UnresolvedEvent::origin. Tombstones and dead
+/// letters contain these names. Copies share the names.
 class SourceNames {
  public:
   explicit SourceNames(std::string only) : SourceNames(std::vector{std::move(only)}) {}
@@ -52,7 +52,8 @@ class SourceNames {
     return names_->at(event.event.origin);
   }
 
-  /// While no worker has an event of this source. Not beside another call for the same source.
+  /// Sets the name of a source. No worker may have an event of this source, and no other call for
+  /// the same source may run at the same time.
   void set(std::uint32_t origin, std::string name) { names_->at(origin) = std::move(name); }
 
  private:
@@ -66,14 +67,14 @@ struct WorkerServices {
   SourceNames sources;
   /// The producers, by UnresolvedEvent::origin.
   const std::vector<Producer*>& producers;
-  /// The number of producers that exist when the workers begin. Workers ask only these whether they
-  /// are crowded.
+  /// The number of producers that exist when the workers begin. Workers call Producer::is_crowded
+  /// of these producers only.
   std::size_t first_producers = 0;
   ids::SharedIds& ids;
   AddedLexicons& lexicons;
   LiveBackpressure& live_backpressure;
   WorkerMetrics& metrics;
-  /// Measures the duration of transactions; does not jump.
+  /// The clock that measures the duration of transactions. It never jumps.
   const Clock& monotonic;
 
   Producer& producer_of(const event::Chunk& chunk) const { return *producers.at(chunk.origin()); }

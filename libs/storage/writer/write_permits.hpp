@@ -10,13 +10,13 @@
 
 namespace skua::writer {
 
-/// A fair semaphore: limits how many workers write at the same time. The others wait in the order
-/// in which they asked, and their queues grow. A busier machine therefore has larger batches and
-/// fewer transactions: fifteen connections that compete for two cores commit a tenth of a batch,
-/// eight times as often. Any thread.
+/// A fair semaphore that limits how many workers write at the same time. The other workers wait in
+/// the order of their requests, and their queues grow. A busier machine therefore has larger
+/// batches and fewer transactions. Without the limit, fifteen connections that compete for two
+/// cores commit a tenth of a batch, eight times as often. Any thread may use it.
 class WritePermits {
  public:
-  /// The destructor returns it.
+  /// A permit, which the destructor returns.
   class Permit {
    public:
     explicit Permit(WritePermits& permits) : permits_(&permits) {}
@@ -35,7 +35,7 @@ class WritePermits {
 
   explicit WritePermits(std::size_t at_once) : free_(at_once) {}
 
-  /// Waits for a permit. Nothing: a stop was requested.
+  /// Waits for a permit. Returns nothing if a stop was requested.
   std::optional<Permit> wait(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (free_ > 0) {
@@ -50,7 +50,7 @@ class WritePermits {
     return Permit(*this);
   }
 
-  /// The number of threads that wait.
+  /// Returns the number of threads that wait.
   std::size_t waiting() const {
     const std::scoped_lock lock(mutex_);
     return waiting_.size();
@@ -78,8 +78,8 @@ class WritePermits {
   std::size_t free_;
 };
 
-/// Live events go first: counts the events that wait in live lanes, and makes backfill workers wait
-/// while these lanes are deep. Any thread.
+/// Gives live events priority: counts the events that wait in live lanes, and makes backfill
+/// workers wait while these lanes are deep. Any thread may use it.
 class LiveBackpressure {
  public:
   explicit LiveBackpressure(std::size_t deep) : deep_(deep) {}
@@ -97,7 +97,7 @@ class LiveBackpressure {
     }
     if (is_shallow) changed_.notify_all();
   }
-  /// Returns when live lanes are no longer deep, or when `stop` is asked for.
+  /// Returns when live lanes are no longer deep, or when a stop is requested.
   void wait_while_deep(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, stop, [&] { return waiting_ < deep_; });

@@ -19,10 +19,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// At the network's rate a commit costs more than its rows. With 5 ms, PostgreSQL needs a third
-/// more CPU at 2,000 events a second, and the slowest commits take twice as long (hour_bench).
+/// At the event rate of the network, a commit costs more than its rows. With 5 ms, PostgreSQL needs
+/// a third more CPU at 2,000 events a second, and the slowest commits take twice as long
+/// (hour_bench).
 constexpr milliseconds kLinger{20};
-/// Larger batches leave more of the cores to the decoders.
+/// Larger batches leave the decoders a larger part of the cores.
 constexpr milliseconds kCrowdedLinger{500};
 
 using event::ResolvedEvent;
@@ -35,8 +36,9 @@ Events events_of(std::span<const TakenEvent> batch) {
   return events;
 }
 
-/// Whether the BulkWriter can write these events: each creates or replaces another record. The
-/// chunks of jobs always do: a repository has each key once.
+/// Whether the BulkWriter can write these events, which requires that each event creates or
+/// replaces another record. The chunks of jobs always satisfy this, because a repository has each
+/// key once.
 bool can_copy(std::span<const TakenEvent> batch) {
   boost::unordered_flat_set<RecordKey> keys;
   for (const TakenEvent& taken : batch) {
@@ -91,7 +93,7 @@ Written BackfillPolicy::write(postgres::Session& session, std::span<const TakenE
 
 Written BackfillPolicy::copy(postgres::Session& session, std::span<const TakenEvent> batch) {
   std::vector<TakenEvent> sorted(batch.begin(), batch.end());
-  // The events of an account must stand together. Those of repositories do so already.
+  // The events of an account must be adjacent. The events of repositories already are.
   if (batch.front().chunk->lease_number == 0) {
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& one, const auto& other) {
       return one.event->actor_id < other.event->actor_id;

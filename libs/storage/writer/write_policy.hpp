@@ -26,16 +26,17 @@ struct TakenEvent {
 
 /// The outcome of a batch.
 struct Written {
-  std::size_t rows = 0;       // whose content was inserted, changed or deleted
-  std::size_t unchanged = 0;  // a guard excluded them, or a later event of the batch replaced them
+  std::size_t rows = 0;  // rows whose content was inserted, changed or deleted
+  /// events that a guard excluded, or that a later event of the batch replaced
+  std::size_t unchanged = 0;
   std::size_t dead_letters = 0;
-  /// Indices of events that were not written because another session holds the lock of their
-  /// account, in their order.
+  /// Indices of events that were not written, in their order, because another session holds the
+  /// lock of their account.
   std::vector<std::size_t> busy;
 };
 
-/// The difference between live workers and backfill workers. Each worker has its own, and calls it
-/// on its thread, except for `queued`.
+/// The difference between live workers and backfill workers. Each worker has its own policy, and
+/// calls all functions but `queued` on its own thread.
 class WritePolicy {
  public:
   WritePolicy() = default;
@@ -43,42 +44,42 @@ class WritePolicy {
   WritePolicy(const WritePolicy&) = delete;
   WritePolicy& operator=(const WritePolicy&) = delete;
 
-  /// Events were put into the worker's queue. Any thread.
+  /// Reports that events were put into the worker's queue. Any thread may call it.
   virtual void queued(std::size_t /*events*/) {}
-  /// The worker took events from its queue.
+  /// Reports that the worker took events from its queue.
   virtual void taken(std::size_t /*events*/) {}
-  /// The number of events in the next batch, at most.
+  /// Returns the maximum number of events in the next batch.
   virtual std::size_t batch_size() const = 0;
-  /// The cost of the events in the next batch (Worker::Traits::cost), at most: one more event may
-  /// come.
+  /// Returns the maximum cost of the events in the next batch (Worker::Traits::cost). The last
+  /// event may exceed it.
   virtual std::size_t batch_cost() const = 0;
-  /// How long a batch that is not full waits for more events.
+  /// Returns how long a batch that is not full waits for more events.
   virtual std::chrono::milliseconds linger() const = 0;
-  /// Returns when nothing of a higher priority waits, or a stop was requested.
+  /// Returns when no work of a higher priority waits, or a stop was requested.
   virtual void wait_for_priority(const std::stop_token& stop) = 0;
-  /// Writes resolved events of one lane; their producers share their counters. Throws
-  /// postgres::SqlError; a repetition is idempotent.
+  /// Writes resolved events of one lane, whose producers share their counters. Throws
+  /// postgres::SqlError. A repetition is idempotent.
   virtual Written write(postgres::Session& session, std::span<const TakenEvent> batch) = 0;
 };
 
-/// The number of backfill events in a transaction: as many as take half a second, judged by earlier
-/// transactions. A row costs less in a larger transaction, but live events wait for its accounts.
-/// Each worker has one, on its thread.
+/// The number of backfill events in a transaction. Earlier transactions determine it, so that a
+/// transaction takes half a second. A row costs less in a larger transaction, but live events wait
+/// for the accounts of the transaction. Each worker has one, on its thread.
 class BatchSize {
  public:
   static constexpr std::size_t kFirst = 2'500;
   static constexpr std::size_t kSmallest = 250;
   static constexpr std::size_t kLargest = 10'000;
-  /// A longer transaction is too large. The limit is well below half a second, because the next one
-  /// may be slower.
+  /// The duration above which the next transaction must be smaller. It is well below half a second,
+  /// because the next transaction may be slower.
   static constexpr std::chrono::milliseconds kTooLong{350};
-  /// A shorter transaction could be larger.
+  /// The duration below which the next transaction could be larger.
   static constexpr std::chrono::milliseconds kShort{200};
 
   std::size_t get() const { return size_; }
 
-  /// Reports the duration of a transaction. A short duration of a transaction that was not full has
-  /// no effect.
+  /// Adapts the size to the duration of a transaction. A short duration of a transaction that was
+  /// not full has no effect.
   void took(std::size_t events, std::chrono::microseconds time) {
     if (time > kTooLong) {
       size_ = std::max(size_ / 2, kSmallest);
@@ -91,22 +92,22 @@ class BatchSize {
   std::size_t size_ = kFirst;
 };
 
-/// Writes events with the RowWriter. If they deleted accounts, it deletes up to 5,000 rows of
-/// these, which are all rows of most accounts: the other rows stay for retention::Remover. Backfill
-/// workers use it for what COPY cannot write.
+/// Writes events with the RowWriter. If they deleted accounts, it deletes up to 5,000 rows of these
+/// accounts, which are all rows of most accounts. retention::Remover deletes the remaining rows.
+/// Backfill workers use the function for events that COPY cannot write.
 Written write_events(postgres::Session& session, const RowWriter& writer, RowWriter::Batch batch,
                      Timestamp now);
 
-/// Live workers: small batches, so that rows are there within milliseconds. An event whose account
-/// is locked waits for the next batch.
+/// The policy of live workers: small batches, so that rows are stored within milliseconds. An event
+/// whose account is locked waits for the next batch.
 class LivePolicy final : public WritePolicy {
  public:
-  /// Larger batches gain a few percent, and need more locks at a time than a server with default
-  /// settings has.
+  /// The limit on the number of events. Larger batches gain a few percent, and need more locks at a
+  /// time than a server with default settings has.
   static constexpr std::size_t kBatch = 640;
 
-  /// A batch of ordinary records costs a third of this. A transaction that costs as much takes
-  /// about 100 ms, whatever its records contain.
+  /// The limit on the cost. A batch of ordinary records costs a third of this. A transaction with
+  /// this cost takes about 100 ms, whatever its records contain.
   static constexpr std::size_t kBatchCost = std::size_t{1} << 20;
 
   explicit LivePolicy(const WorkerServices& services)
@@ -125,16 +126,16 @@ class LivePolicy final : public WritePolicy {
   const RowWriter writer_;
 };
 
-/// Backfill workers: batches of about half a second, which COPY writes, so that no live event waits
-/// longer for the lock of an account; live events have priority. Records come from whole
-/// repositories and from the history of a Tap.
+/// The policy of backfill workers: batches of about half a second, written by COPY. Half a second
+/// is the longest time that a live event waits for the lock of an account. Live events have
+/// priority. The records come from whole repositories and from the history of a Tap.
 class BackfillPolicy final : public WritePolicy {
  public:
   explicit BackfillPolicy(const WorkerServices& services)
       : services_(services), bulk_(services.sources), single_(services.sources) {}
 
   std::size_t batch_size() const override { return size_.get(); }
-  /// Their number adapts to the time that they take.
+  /// The cost has no limit, because the number of events adapts to the duration of transactions.
   std::size_t batch_cost() const override { return std::numeric_limits<std::size_t>::max(); }
   std::chrono::milliseconds linger() const override;
   void wait_for_priority(const std::stop_token& stop) override {
@@ -147,7 +148,7 @@ class BackfillPolicy final : public WritePolicy {
 
   const WorkerServices& services_;
   const BulkWriter bulk_;
-  /// For deletes, for several changes of one record, and for messages about accounts.
+  /// The writer for deletes, for several changes of one record, and for messages about accounts.
   const RowWriter single_;
   BatchSize size_;
 };

@@ -20,7 +20,7 @@ const std::vector<BatchColumn> kManyCollections = {{"actor_id", Array::Type::int
                                                    {"collection_id", Array::Type::int4, ""},
                                                    {"rkey", Array::Type::int8, ""}};
 
-/// The place of a key in events that are sorted by key.
+/// Returns the index of the event of a key. The events are sorted by key.
 std::size_t place_of(TableWriter::Events events, const RecordKey& key) {
   const auto place =
       std::lower_bound(events.begin(), events.end(), key,
@@ -32,7 +32,7 @@ std::size_t place_of(TableWriter::Events events, const RecordKey& key) {
 
 using postgres::column;
 
-/// `place`: the index of the range.
+/// A key that a range contains. `place` is the index of the range.
 struct KeyInRange {
   std::int64_t place;
   std::int64_t rkey;
@@ -125,7 +125,7 @@ void KeyedTable::replaced(const event::ResolvedEvent& event, const OldContent& o
 
 std::size_t KeyedTable::upsert(postgres::Session& session, Events events, Timestamp indexed_at,
                                Effects& effects) const {
-  // Most records are new: they cost one statement.
+  // The insert comes first, because most records are new and then need only one statement.
   const postgres::Rows inserted =
       session.execute(statements_.insert(), row_params(events, indexed_at));
   std::vector<bool> is_new(events.size(), inserted.size() == events.size());
@@ -235,8 +235,6 @@ std::size_t KeyedTable::discard(postgres::Session& session, std::span<const Reco
   return count;
 }
 
-// How a KeyedTable looks rows up without changing them.
-
 std::vector<std::vector<FoundKey>> KeyedTable::read_keys(postgres::Session& session,
                                                          std::span<const KeyRange> ranges) const {
   std::vector<RecordKey> firsts;
@@ -281,8 +279,8 @@ std::vector<StoredRow> KeyedTable::rows_before(postgres::Session& session, Accou
       row.path = rows.text(i, 3);
     }
     row.path += '/';
-    // The text of a TID is made here, because the function of the server takes longer than the rest
-    // of the row.
+    // The text of a TID is computed here, because the function of the server takes longer than the
+    // rest of the row.
     if (row.key.rkey >= 0) {
       row.path += atproto::Tid{static_cast<std::uint64_t>(row.key.rkey)}.to_string();
     } else {

@@ -14,7 +14,8 @@
 
 namespace skua::writer {
 
-/// What all tables do alike: find and remove rows by key. How a row is written is each one's own.
+/// The common part of all tables: finds and removes rows by key. The derived classes write the
+/// other columns of a row.
 class KeyedTable : public TableWriter {
  public:
   std::size_t upsert(postgres::Session& session, Events events, Timestamp indexed_at,
@@ -48,30 +49,31 @@ class KeyedTable : public TableWriter {
       postgres::Session& session, std::span<const ReferenceQuestion> questions) const override;
 
  protected:
-  /// Of one collection the key is (actor_id, rkey), of many (actor_id, collection_id, rkey).
+  /// The columns of the key: (actor_id, rkey) for a table of one collection, (actor_id,
+  /// collection_id, rkey) for a table of many collections.
   enum class Key : std::uint8_t { OneCollection, ManyCollections };
 
-  /// `columns`: those behind the key. `stub_marker`: see TableStatements::keep_stubs; empty:
-  /// removed rows go.
-  /// `references`: the columns of counted references, in the order of `references_of`.
+  /// `columns` are the columns that follow the key. `stub_marker` is the marker of
+  /// TableStatements::keep_stubs; if it is empty, removals delete the rows. `references` are the
+  /// columns of counted references, in the order of `references_of`.
   KeyedTable(const std::string& table, Key key, std::span<const BatchColumn> columns,
              std::span<const ReferenceColumns> references, const std::string& stub_marker);
 
   const TableStatements& statements() const { return statements_; }
-  /// The NSID of `collection_id`; of `bsky.records` nothing.
+  /// Returns the NSID of `collection_id`, or an empty text for `bsky.records`.
   virtual std::string_view collection() const { return {}; }
-  /// Appends one row an event: the columns of TableStatements::copied, in their order.
+  /// Appends one row for each event: the columns of TableStatements::copied, in their order.
   virtual void fill(postgres::CopyRows& rows, Events events, Timestamp indexed_at) const = 0;
-  /// Appends the arrays of the columns behind the key.
+  /// Appends the arrays of the columns that follow the key.
   virtual void append_columns(postgres::Params& params, Events events) const = 0;
-  /// The counted references of the event's record.
+  /// Returns the counted references of the event's record.
   virtual CountedReferences references_of(const event::ResolvedEvent& event) const = 0;
   void append_key(postgres::CopyRows& rows, const event::ResolvedEvent& event) const;
-  /// Appends the arrays of the events' keys.
+  /// Appends the arrays of the keys of the events.
   void append_keys(postgres::Params& params, Events events) const;
 
  private:
-  /// The old content of a row, from `column` on.
+  /// The old content of a row, as the statements return it.
   struct OldContent {
     bool had_content = false;
     bool same_cid = false;
@@ -84,10 +86,10 @@ class KeyedTable : public TableWriter {
 
   postgres::Params row_params(Events events, Timestamp indexed_at) const;
   OldContent old_content(const postgres::Rows& rows, std::size_t row, std::size_t column) const;
-  /// The key in the first columns of a row.
+  /// Returns the key in the first columns of a row.
   RecordKey key_in(const postgres::Rows& rows, std::size_t row) const;
   std::size_t key_size() const { return key_ == Key::OneCollection ? 2 : 3; }
-  /// The content of the event's record replaced this one.
+  /// Reports that the content of the event's record replaced `old`.
   void replaced(const event::ResolvedEvent& event, const OldContent& old, Effects& effects) const;
 
   const Key key_;

@@ -37,7 +37,7 @@ Subject subject_of(const Label& label) {
   return {std::get<records::ActorRef>(label.subject).id, 0, 0};
 }
 
-/// How a subject's label changed; nothing: it did not.
+/// Returns the change of a subject's label, or nothing if the label did not change.
 std::optional<tables::ChangeOperation> operation_of(bool was_set, bool is_set, bool differs) {
   if (!was_set && !is_set) return std::nullopt;
   if (!was_set) return tables::ChangeOperation::Create;
@@ -58,7 +58,8 @@ struct GivenLabel {
 };
 using GivenLabels = std::map<LabelKey, GivenLabel>;
 
-/// `place` counts from 0. `was_set`: the subject had the label. `differs`: its CID or expiry did.
+/// `place` counts from 0. `was_set` tells whether the subject had the label before, and `differs`
+/// whether the CID or the expiry of the label changed.
 struct WrittenLabel {
   std::int64_t place;
   bool was_set;

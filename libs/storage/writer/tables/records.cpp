@@ -5,8 +5,8 @@ namespace {
 
 using postgres::Array;
 
-/// `bsky.records`: every collection without a table of its own, and records that break their
-/// lexicon.
+/// The table `bsky.records`. It has the records of every collection without a table of its own, and
+/// records that break their lexicon.
 class RecordsTable : public KeyedTable {
  public:
   RecordsTable() : KeyedTable("records", Key::ManyCollections, kColumns, {}, "") {}

@@ -9,8 +9,9 @@ using tables::ReferenceTarget;
 
 std::vector<std::int64_t> KeyedTable::count_references(
     postgres::Session& session, std::span<const ReferenceQuestion> questions) const {
-  // Nearly always a transaction changes one reference of an account to a target. Then it suffices
-  // to know whether there is another one, which costs less than counting.
+  // Nearly always, a transaction changes one reference of an account to a target. In this case the
+  // statement only needs to find out whether there is another reference, which costs less than
+  // counting.
   std::vector<std::size_t> single;
   std::vector<std::size_t> several;
   std::vector<std::int64_t> numbers;

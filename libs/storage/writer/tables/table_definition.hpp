@@ -16,9 +16,9 @@
 
 namespace skua::writer {
 
-/// The columns of a record's table besides the common ones: each with the member of the record that
-/// fills it. The common columns (actor_id, rkey, rev, cid, created_at, extra, indexed_at) are added
-/// automatically.
+/// The columns of a record's table besides the common columns, each with the member of the record
+/// that fills it. The common columns (actor_id, rkey, rev, cid, created_at, extra, indexed_at) are
+/// added automatically.
 template <class R>
 class ColumnList {
  public:
@@ -29,8 +29,8 @@ class ColumnList {
     Append append;
   };
 
-  /// A member of one of the types of record structs; absent becomes null, a list text[], a blob the
-  /// text of its CID, an account its id.
+  /// Adds a column for a member of one of the types of record structs. An absent value becomes
+  /// null, a list text[], a blob the text of its CID, and an account its id.
   template <auto Member>
   ColumnList& column(std::string name) {
     using Value = std::remove_cvref_t<decltype(std::declval<const R&>().*Member)>;
@@ -38,7 +38,7 @@ class ColumnList {
                [](postgres::Values& array, const R& r) { put(array, r.*Member); });
   }
 
-  /// A member that holds JSON text, empty when absent.
+  /// Adds a column for a member that holds JSON text. The text is empty if the value is absent.
   template <auto Member>
   ColumnList& json(std::string name) {
     return add(std::move(name), postgres::Array::Type::text, "::jsonb",
@@ -51,7 +51,8 @@ class ColumnList {
                });
   }
 
-  /// A list that is null when it is empty: of texts text[], of accounts int8[].
+  /// Adds a column for a list, which is null if the list is empty: text[] for texts, int8[] for
+  /// accounts.
   template <auto Member>
   ColumnList& list(std::string name) {
     using Value = std::remove_cvref_t<decltype(std::declval<const R&>().*Member)>;
@@ -66,7 +67,7 @@ class ColumnList {
                });
   }
 
-  /// `<prefix>_actor` and `<prefix>_rkey` of a reference to a record.
+  /// Adds the columns `<prefix>_actor` and `<prefix>_rkey` of a reference to a record.
   template <auto Member>
   ColumnList& key_of(const std::string& prefix) {
     add(prefix + "_actor", postgres::Array::Type::int8, "",
@@ -81,7 +82,7 @@ class ColumnList {
                });
   }
 
-  /// `<prefix>_collection` of a reference that may name any collection.
+  /// Adds the column `<prefix>_collection` of a reference that may name any collection.
   template <auto Member>
   ColumnList& collection_of(const std::string& prefix) {
     return add(prefix + "_collection", postgres::Array::Type::int4, "",
@@ -91,7 +92,7 @@ class ColumnList {
                });
   }
 
-  /// `<prefix>_cid` of a strong reference.
+  /// Adds the column `<prefix>_cid` of a strong reference.
   template <auto Member>
   ColumnList& cid_of(const std::string& prefix) {
     return add(prefix + "_cid", postgres::Array::Type::bytea, "",
@@ -101,8 +102,8 @@ class ColumnList {
                });
   }
 
-  /// Consumers count this reference; `column` or `key_of` declares its columns. `collection`: of a
-  /// record reference whose collection has no column.
+  /// Declares a reference that consumers count. `column` or `key_of` declares its columns.
+  /// `collection` is the collection of a record reference that has no column for its collection.
   template <auto Member>
   ColumnList& counted(tables::ReferenceRole role, const std::string& prefix, bool counts_once,
                       std::int32_t collection = 0) {
@@ -127,13 +128,13 @@ class ColumnList {
     return *this;
   }
 
-  /// Consumers count the records of each author under this role.
+  /// Declares that consumers count the records of each author under this role.
   ColumnList& counted_author(tables::ReferenceRole role) {
     references_.push_back({{role, false, "t.actor_id", "0::int4", "0::int8"}, nullptr});
     return *this;
   }
 
-  /// Null: the target is the author.
+  /// The target of a reference. If the pointer is null, the target is the author.
   using Target = std::optional<tables::ReferenceTarget> (*)(const R&);
   struct Reference {
     ReferenceColumns columns;
@@ -208,7 +209,8 @@ class ColumnList {
 template <class R>
 class TableDefinition : public KeyedTable {
  public:
-  /// `stub_marker`: see TableStatements::keep_stubs; empty: removed rows go.
+  /// `stub_marker` is the marker of TableStatements::keep_stubs. If it is empty, removals delete
+  /// the rows.
   TableDefinition(const std::string& table, const ColumnList<R>& own,
                   const std::string& stub_marker = {})
       : TableDefinition(table, all_columns(own), own.references(), stub_marker) {}
@@ -290,7 +292,7 @@ class TableDefinition : public KeyedTable {
   }
 
   static std::vector<BatchColumn> in_batch(const std::vector<Column>& columns) {
-    // rev and cid come from the event, the rest from the record.
+    // The values of rev and cid come from the event, and all others from the record.
     std::vector<BatchColumn> result = {{"rev", postgres::Array::Type::int8, ""},
                                        {"cid", postgres::Array::Type::bytea, ""}};
     for (const Column& column : columns) result.push_back(column.in_batch);
@@ -301,7 +303,7 @@ class TableDefinition : public KeyedTable {
   const std::vector<Reference> references_;
 };
 
-/// The table of records of type R: specialised in the table's own file.
+/// Returns the table of records of type R. The table's own file has the specialization.
 template <class R>
 const TableDefinition<R>& table_definition();
 

@@ -27,7 +27,7 @@ std::string type_name(postgres::Array::Type type) {
   return {};
 }
 
-/// What a removal brings besides the keys.
+/// The columns of a removal besides the key.
 const std::vector<BatchColumn> kRemoval = {{"rev", postgres::Array::Type::int8, ""},
                                            {"is_delete", postgres::Array::Type::boolean, ""}};
 
@@ -157,8 +157,9 @@ std::string TableStatements::update_sql(const std::string& marker) const {
   }
   if (!marker.empty()) append_item(set, marker + " = false");
   const std::string older = same_key() + " AND t.rev < u.rev";
-  // All parts see the rows as they were before the statement. Under the locks of the accounts only
-  // a stub can appear meanwhile, and it is no content.
+  // All parts of the statement see the rows as they were before the statement. Because of the locks
+  // of the accounts, another session can only insert a stub during the statement, and a stub is not
+  // content.
   return "WITH u AS MATERIALIZED (SELECT * FROM unnest(" + lists.arrays +
          ") WITH ORDINALITY AS u(" + lists.names +
          ", place)), old AS MATERIALIZED (SELECT u.place - 1 AS place, " +
@@ -179,7 +180,8 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
     append_item(set, column.name + " = EXCLUDED." + column.name);
   }
   if (!marker.empty()) append_item(set, marker + " = false");
-  // A row that ON CONFLICT meets is locked, which writes to it, even if its WHERE is false.
+  // ON CONFLICT locks the row that it meets, and a lock writes to the row, even if the WHERE is
+  // false. Therefore the statement excludes such rows before the insert.
   return "WITH old AS MATERIALIZED (SELECT " + keys_of("u") + ", " + old_content("t.cid = u.cid") +
          stage + "LEFT JOIN bsky." + table_ + " AS t ON " + same_key() +
          " WHERE t.rev IS NULL OR t.rev < u.rev "
@@ -231,8 +233,8 @@ std::string TableStatements::insert_stubs_sql(const std::string& marker) const {
 std::string TableStatements::drop_stubs_sql() const {
   ColumnLists lists;
   lists.append(keys_);
-  // By key: a stub that changes meanwhile is looked at anew, and not passed over because it lies
-  // elsewhere now.
+  // The statement finds rows by key and not by ctid. It therefore examines a stub that changes
+  // during the statement again, although the stub is then at another place.
   return "DELETE FROM bsky." + table_ + " AS t USING unnest(" + lists.arrays + ") AS u(" +
          lists.names + ") WHERE " + same_key() + " AND " + kIsStub;
 }
@@ -246,7 +248,8 @@ std::string TableStatements::purge_sql(const std::string& marker) const {
            " AND t.ctid = ANY (ARRAY(SELECT t.ctid FROM " + table + " WHERE " + old +
            " LIMIT $3::int8)) RETURNING " + found;
   }
-  // A stub has no cid, and is what is left.
+  // The condition on cid excludes stubs, because a purge leaves stubs and must not process them
+  // again.
   return "WITH old AS MATERIALIZED (SELECT " + found + ", t.ctid AS place FROM " + table +
          " WHERE " + old + " AND t.cid IS NOT NULL LIMIT $3::int8), written AS (UPDATE " + table +
          " SET rev = $2::int8, " + marker + " = true" + set_to_null() +
@@ -269,8 +272,6 @@ std::string TableStatements::discard_sql() const {
          " < " + before + ") RETURNING " + keys_of("t") + ", t.rev, " +
          old_content("NULL::boolean");
 }
-
-// The text of the statements that look rows up without changing them.
 
 std::string TableStatements::rows_before_sql() const {
   const bool has_collection = keys_.size() > 2;
@@ -316,8 +317,8 @@ std::string TableStatements::same_reference() const {
   const auto once = std::find_if(references_.begin(), references_.end(),
                                  [](const auto& reference) { return reference.counts_once; });
   if (once == references_.end()) return {};
-  // A range of one key: only the index by subject and account serves it. The primary key begins
-  // with the account too, and would read all rows of it.
+  // The condition is a range of one key, because only the index by subject and account can serve
+  // it. The primary key also begins with the account, and would read all rows of the account.
   const bool is_record = once->rkey.starts_with("t.");
   const std::string key =
       "(" + once->actor + (is_record ? ", " + once->rkey : "") + ", t.actor_id)";

@@ -10,19 +10,20 @@
 
 namespace skua::writer {
 
-/// A column that a batch brings as an array.
+/// A column of a batch, whose values are an array.
 struct BatchColumn {
   std::string name;
   postgres::Array::Type type;
-  /// What turns the array's items into the column's type, such as `::jsonb`; mostly empty.
+  /// The cast from the array's items to the type of the column, such as `::jsonb`. It is mostly
+  /// empty.
   std::string cast;
 };
 
 /// Appends an item to a list of SQL, after a comma if the list is not empty.
 void append_item(std::string& list, const std::string& item);
 
-/// The columns of a batch, as a statement lists them. The parameters of the statement begin with
-/// the arrays of these columns, in order. Owned by the function that builds the statement.
+/// The columns of a batch, as a statement lists them. The arrays of these columns are the first
+/// parameters of the statement, in order. The function that builds the statement owns the lists.
 struct ColumnLists {
   std::string names;   // a, b
   std::string arrays;  // $1::int4[], $2::text[]
@@ -42,81 +43,92 @@ struct ReferenceColumns {
   std::string rkey;
 };
 
-/// The text of a table's statements. The parameters are the columns' arrays in their order, then
-/// `indexed_at` where a row may be inserted.
+/// The text of a table's statements. The parameters are the arrays of the columns in their order,
+/// followed by `indexed_at` if the statement may insert a row.
 class TableStatements {
  public:
-  /// `keys` are the leading columns that make the primary key; `rev` and `cid` must be among the
-  /// rest.
+  /// `keys` are the leading columns, which form the primary key. The other columns must contain
+  /// `rev` and `cid`.
   TableStatements(const std::string& table, std::span<const BatchColumn> keys,
                   std::span<const BatchColumn> columns,
                   std::span<const ReferenceColumns> references);
 
-  /// Makes removals leave an empty row instead of none, whether there was one before or not: all
-  /// columns but key and rev are null, and `marker` is true if the removal is a delete. An upsert
-  /// makes it false.
+  /// Makes removals leave an empty row, even if the key had no row before. In an empty row, all
+  /// columns but key and rev are null. `marker` is a column that is true if the removal is a
+  /// delete. An upsert sets it to false.
   void keep_stubs(const std::string& marker);
   bool keeps_stubs() const { return keeps_stubs_; }
 
-  /// `bsky.likes`, and the columns of a COPY: the keys, the rest, `indexed_at`.
+  /// `table` returns a name such as `bsky.likes`. `copied` returns the columns of a COPY: the keys,
+  /// the other columns, `indexed_at`.
   std::string table() const { return "bsky." + table_; }
   const std::string& copied() const { return copied_; }
   std::size_t copied_size() const { return keys_.size() + columns_.size() + 1; }
-  /// The session's own table, emptied at the end of each transaction, where rows that are to be
-  /// merged are copied to. No parameters. `merge` has one, the accounts of which rows that hold the
-  /// same record stay unchanged. It returns the key of each row that it writes, and its old
-  /// content.
+  /// The table of a session to which rows are copied before they are merged. It is emptied at the
+  /// end of each transaction. `make_stage` has no parameters. `merge` has one parameter: the
+  /// accounts whose rows stay unchanged if they hold the same record. It returns the key of each
+  /// row that it writes, and the old content of the row.
   std::string stage() const { return "pg_temp.stage_" + table_; }
   const postgres::Statement& make_stage() const { return make_stage_; }
   const postgres::Statement& merge() const { return merge_; }
-  /// Parameters: the arrays of the ranges' first keys, of their last rkeys, and of how many rows to
-  /// read of each. Answers with the range's place, from 0, a row's rkey, and whether it is a stub.
+  /// The parameters are the arrays of the ranges' first keys, of their last rkeys, and of the
+  /// numbers of rows to read. Returns the index of the range, from 0, the rkey of a row, and
+  /// whether the row is a stub.
   const postgres::Statement& read_keys() const { return read_keys_; }
-  /// Parameters: the keys' arrays.
+  /// The parameters are the arrays of the keys.
   const postgres::Statement& drop_stubs() const { return drop_stubs_; }
-  /// Parameters: the accounts, and a revision for each.
+  /// The parameters are the accounts, and a revision for each account.
   const postgres::Statement& actors_with_rows_before() const { return actors_with_rows_before_; }
-  /// Parameters: the account, the revision, how many at most, the rkey before the first, its
-  /// collection. Answers with the rkey, its text where the number cannot give it and, where it is
-  /// in the key, the collection and its NSID.
+  /// The parameters are the account, the revision, the maximum number of rows, the rkey before the
+  /// first one, and its collection. Returns the rkey, and its text if the number does not determine
+  /// the text. If the collection is in the key, the statement also returns the collection and its
+  /// NSID.
   const postgres::Statement& rows_before() const { return rows_before_; }
 
-  // Old content is, in this order: whether the row had content, whether it had the same CID
-  // (null if the statement has no new one), and for each counted reference account, collection and
-  // key (null: none).
+  // Old content consists of these columns, in this order: whether the row had content, whether it
+  // had the same CID (null if the statement has no new CID), and for each counted reference the
+  // account, collection and key (null if there is no reference).
 
   /// Inserts rows that do not exist, and returns their keys.
   const postgres::Statement& insert() const { return insert_; }
-  /// Replaces rows of older revisions. Returns their places, from 0, and their old content.
+  /// Replaces rows of older revisions. Returns the indices of the events, from 0, and the old
+  /// content of the rows.
   const postgres::Statement& update() const { return update_; }
-  /// Parameters: the keys' arrays, the revs, and whether each is a delete. Returns the places of
-  /// the removed rows, from 0, and their old content. A table that keeps stubs empties its rows.
+  /// Removes rows. In a table that keeps stubs, it empties the rows. The parameters are the arrays
+  /// of the keys, the revisions, and whether each removal is a delete. Returns the indices of the
+  /// removed keys, from 0, and the old content of the rows.
   const postgres::Statement& remove() const { return remove_; }
-  /// For a table that keeps stubs, after `remove`: inserts the stubs of keys without a row, and
-  /// empties rows that were inserted meanwhile. The parameters of `remove`, and `indexed_at`.
+  /// Inserts the stubs of keys without a row, and empties rows that were inserted since `remove`.
+  /// It is for a table that keeps stubs, after `remove`. It has the parameters of `remove`, and
+  /// `indexed_at`.
   const postgres::Statement& insert_stubs() const { return insert_stubs_; }
-  /// Parameters: the keys' arrays. Answers with the key's place, from 0, and the row's rev.
+  /// The parameters are the arrays of the keys. Returns the index of each key, from 0, and the rev
+  /// of its row.
   const postgres::Statement& read_revs() const { return read_revs_; }
-  /// Removes rows of one account that are of a revision or older, as `remove` would. Parameters:
-  /// the account, the revision, how many at most. Returns their keys and their old content.
+  /// Removes rows of one account with at most a given revision, as `remove` would. The parameters
+  /// are the account, the revision, and the maximum number of rows. Returns the keys of the rows
+  /// and their old content.
   const postgres::Statement& purge() const { return purge_; }
-  /// Rows that are older than a time. Parameters: the time, how many at most, and the first and the
-  /// end of the blocks as ctid; where the collection is in the key, the collection in place of the
-  /// blocks. Returns the key and the account's DID.
+  /// Finds rows that are older than a time. The parameters are the time, the maximum number of
+  /// rows, and the first block and the end of the blocks as ctid. If the collection is in the key,
+  /// the collection replaces the blocks. Returns the key and the DID of the account.
   const postgres::Statement& expired() const { return expired_; }
-  /// Deletes rows. Parameters: the keys' arrays, and a time or null: rows that are not older stay.
-  /// Returns their keys, revisions and old content.
+  /// Deletes rows. The parameters are the arrays of the keys, and a time or null. Rows that are not
+  /// older than the time stay. Returns the keys, the revisions and the old content of the deleted
+  /// rows.
   const postgres::Statement& discard() const { return discard_; }
-  /// Counts the rows of accounts that have a target as their first reference that counts once.
-  /// Parameters: arrays of accounts, of the target's account, collection and key, and of the
-  /// numbers at which counting ends. Returns the numbers, in order.
+  /// Counts the rows of accounts whose first reference that counts once has a given target. The
+  /// parameters are arrays of accounts, of the account, collection and key of the targets, and of
+  /// the numbers at which counting ends. Returns the numbers, in order.
   const postgres::Statement& count_references() const { return count_references_; }
-  /// The same parameters, but the last array has a key: returns the places, from 0, where another
-  /// row than the one of this key refers to the target.
+  /// Finds rows that refer to the targets besides one row. It has the parameters of
+  /// `count_references`, but the last array has the keys of the rows to ignore. Returns the
+  /// indices, from 0, of the questions for which another row exists.
   const postgres::Statement& other_references() const { return other_references_; }
 
  private:
-  /// The condition that `t` is a post that was only referred to. A deleted post has a revision.
+  /// The condition that `t` is a post of which only references were seen. The row of a deleted post
+  /// has a revision.
   static constexpr const char* kIsStub = "(t.rev = 0 AND t.cid IS NULL)";
 
   std::string merge_sql(const std::string& marker) const;
@@ -125,13 +137,15 @@ class TableStatements {
   std::string update_sql(const std::string& marker) const;
   std::string count_references_sql() const;
   std::string other_references_sql() const;
-  /// The rows `t` of an account that refer to a target in `u`; empty if no reference counts once.
+  /// Returns the part of a statement that finds the rows `t` of an account with a target in `u`. It
+  /// is empty if no reference counts once.
   std::string same_reference() const;
-  /// Old content, as the statements return it, of the row `t`; `same` compares CIDs, or is NULL.
+  /// Returns the old content of the row `t`, as the statements return it. `same` compares CIDs, or
+  /// is NULL.
   std::string old_content(const std::string& same) const;
-  /// Keys of the row or batch `name`.
+  /// Returns the key columns of the row or batch `name`.
   std::string keys_of(const std::string& name) const;
-  /// `, text = NULL, ...` for all columns but rev.
+  /// Returns `, text = NULL, ...` for all columns but rev.
   std::string set_to_null() const;
   std::string remove_sql() const;
   std::string empty_sql(const std::string& marker) const;
@@ -142,9 +156,9 @@ class TableStatements {
   std::string purge_sql(const std::string& marker) const;
   std::string expired_sql() const;
   std::string discard_sql() const;
-  /// The time from which the age of the row `t` counts.
+  /// Returns the time from which the age of the row `t` counts.
   std::string age_from() const;
-  /// `t.actor_id = u.actor_id AND ...`
+  /// Returns `t.actor_id = u.actor_id AND ...`.
   std::string same_key() const;
   std::string column_names() const;
 

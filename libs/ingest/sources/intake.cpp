@@ -111,8 +111,8 @@ void Intake::restart() {
   restarts_ += 1;
   position_ = 0;
   services_.pipeline.restart(services_.stream);
-  // At once: the old cursor has no meaning any more. A run that continued there might receive
-  // nothing.
+  // The cursor is saved at once, because the old cursor has no meaning any more. A run that
+  // continued at the old cursor might receive nothing.
   services_.save_cursor();
 }
 
@@ -133,7 +133,7 @@ transport::StreamClientOptions FrameIntake::stream() {
 }
 
 bool FrameIntake::try_accept(transport::RawFrame& frame) {
-  // Without a type, number and account if the frame cannot be read.
+  // `peek` has no type, number and account if the frame cannot be read.
   event::FramePeek peek;
   if (const auto peeked = event::peek_frame(frame.bytes)) peek = *peeked;
   const bool is_whole = !frame.defect;
@@ -144,13 +144,15 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
   if (is_whole && peek.type == event::MessageType::Info) take_info(frame.bytes);
   const std::int64_t seq = peek.seq;
   if (seq != 0 && first_frame_) {
-    // The next connection sends this frame again, after the frames before it.
+    // This frame is not taken, because the next connection sends it again, after the frames before
+    // it.
     if (!check_first(seq)) return true;
     first_frame_ = false;
   }
   if (!submit(frame, peek)) return false;
   if (seq != 0) begins_after(seq - 1);
-  // A lower number within a connection is the relay's mistake: going back would repeat everything.
+  // A lower number within a connection is a mistake of the relay. If the position went back, the
+  // next connection would repeat all frames from there.
   if (seq != 0 && (!position_ || seq > *position_)) position_ = seq;
   return true;
 }

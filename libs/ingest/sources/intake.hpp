@@ -20,43 +20,45 @@
 
 namespace skua::sources {
 
-/// What an intake is made from. All outlive it.
+/// The parts that an intake uses. All parts outlive the intake.
 struct IntakeServices {
   pipeline::Pipeline& pipeline;
-  /// The number of this source among those of the pipeline.
+  /// The index of this source among the sources of the pipeline.
   std::size_t stream = 0;
-  /// The position that the first connection asks for; nothing: live.
+  /// The position at which the first connection begins. Nothing means live.
   std::optional<std::int64_t> start = std::nullopt;
-  /// Null: everything is wanted.
+  /// The filter. Null means that everything is stored.
   filter::CurrentFilter* filter = nullptr;
-  /// Saves the cursor soon: the source has reset its sequence numbers.
+  /// Saves the cursor soon, because the source has reset its sequence numbers.
   std::function<void()> save_cursor = nullptr;
-  /// The source was discovered: its messages in the log are of level debug, because anybody can
-  /// cause them.
+  /// Whether the source was discovered. Its messages in the log then have the level debug, because
+  /// any account can cause them.
   bool is_discovered = false;
 };
 
-/// Takes the messages of one source into the pipeline, and remembers where the next connection
-/// continues. Called on its client's thread; the metrics by any thread.
+/// Takes the messages of one source into the pipeline, and remembers the position at which the next
+/// connection continues. It is called on the client's thread. Any thread may read the metrics.
 class Intake : public transport::FrameSink {
  public:
-  /// `log` is the name of the logger, `url` the source in messages, `advice` what a user can check
-  /// when the source was never reached.
+  /// `log` is the name of the logger, and `url` the name of the source in messages. `advice` tells
+  /// a user what to check if the source was never reached.
   Intake(IntakeServices services, std::string log, const std::string& url, std::string advice);
 
-  /// The options of a client for this source.
+  /// Returns the options of a client for this source.
   virtual transport::StreamClientOptions stream() = 0;
-  /// Before the client starts.
+  /// Gives the intake its client, before the client starts.
   virtual void attach(transport::StreamClient& /*client*/) {}
-  /// While there is no client: where the next one begins; nothing: live.
+  /// Sets the position at which the next client begins; nothing means live. Call it while there is
+  /// no client.
   void begin_at(std::optional<std::int64_t> position);
-  /// The client was stopped.
+  /// Reports that the client was stopped.
   void ended() { connection_.ended(); }
 
-  /// Takes no more messages. True: the client must stay until the pipeline is empty, because the
-  /// source is told which messages are durable. Any thread.
+  /// Takes no more messages. Returns true if the client must stay until the pipeline is empty,
+  /// because the source is told which messages are durable. Any thread may call it.
   virtual bool close() { return false; }
-  /// These messages are durable. Called for sources with `is_acknowledged`. Any thread.
+  /// Reports that these messages are durable. It is called for sources with `is_acknowledged`, on
+  /// any thread.
   virtual void on_finished(std::span<const pipeline::Pipeline::Ticket> /*tickets*/) {}
 
   std::optional<std::string> wants_end() override { return std::exchange(end_, std::nullopt); }
@@ -65,47 +67,50 @@ class Intake : public transport::FrameSink {
   void on_connected(std::uint64_t connection) override;
   void on_disconnected(const transport::Disconnection& end) override;
 
-  /// Where the next connection continues: after the last message that was taken. The client's
-  /// thread, or while there is no client.
+  /// Returns the position at which the next connection continues: after the last message that was
+  /// taken. Call it on the client's thread, or while there is no client.
   std::optional<std::int64_t> position() const { return position_; }
 
   bool connected() const { return connection_.connected(); }
-  /// The connection, without the name of the source, its role and its lag.
+  /// Returns the state of the connection, without the name of the source, its role and its lag.
   pipeline::SourceState state() const;
-  /// Messages that arrived, also those for which the pipeline had no room.
+  /// Returns the number of messages that arrived, including messages for which the pipeline had no
+  /// room.
   std::uint64_t heard() const { return heard_; }
-  /// The pipeline has no room for the next message: the source is not silent.
+  /// Whether the pipeline has no room for the next message. In that case the source is not silent.
   bool waits_for_room() const { return waits_for_room_; }
-  /// How often the source has reset its sequence numbers.
+  /// Returns how often the source has reset its sequence numbers.
   std::uint64_t restarts() const { return restarts_; }
-  /// Sequence numbers missing between the cursor and the first message of a connection.
+  /// Returns the number of sequence numbers that are missing between the cursor and the first
+  /// message of a connection.
   std::uint64_t skipped() const { return skipped_; }
-  /// The position after which this run began to read; nothing: no message came, or the source has
-  /// no positions.
+  /// Returns the position after which this run began to read. Returns nothing if no message came,
+  /// or the source has no positions.
   std::optional<std::int64_t> began_after() const;
 
  protected:
   using SteadyClock = std::chrono::steady_clock;
 
-  /// The source may send nothing for hours.
+  /// Whether it is normal that the source sends nothing for hours.
   virtual bool may_be_silent() const { return false; }
-  /// The source no longer keeps the events after the cursor.
+  /// Reports that the source no longer keeps the events after the cursor.
   void cursor_outdated();
 
-  /// Submits a message to the pipeline, as of this source. False: there is no room.
+  /// Submits a message of this source to the pipeline. Returns false if there is no room.
   bool submit(transport::RawFrame& message, const event::FramePeek& peek,
               const std::function<void(pipeline::Pipeline::Ticket)>& admitted = nullptr);
-  /// The first call counts.
+  /// Sets the position after which this run began to read. Only the first call has an effect.
   void begins_after(std::int64_t position);
-  /// The sequence numbers of the source were reset: the next connection reads all that it keeps.
+  /// Starts again at the beginning, because the source has reset its sequence numbers: the next
+  /// connection reads all messages that the source keeps.
   void restart();
 
-  /// Logs a warning; of level debug for a discovered source.
+  /// Logs a warning, or for a discovered source a message of level debug.
   void warn(const std::string& message) const;
 
   IntakeServices services_;
   std::optional<std::int64_t> position_;
-  /// Why this connection is to end.
+  /// The reason why this connection must end.
   std::optional<std::string> end_;
   std::atomic<std::uint64_t> skipped_{0};
 
@@ -115,22 +120,24 @@ class Intake : public transport::FrameSink {
   ConnectionLog connection_;
   std::atomic<std::uint64_t> heard_{0};
   std::atomic<SteadyClock::time_point> heard_at_{SteadyClock::now()};
-  /// The epoch: never.
+  /// The epoch means never.
   std::atomic<SteadyClock::time_point> outdated_at_{SteadyClock::time_point()};
   std::atomic<bool> waits_for_room_{false};
   std::atomic<std::uint64_t> restarts_{0};
   std::atomic<std::int64_t> began_after_{-1};
 };
 
-/// Takes the CBOR frames of a relay or a labeler (atproto.com/specs/event-stream) and watches their
-/// sequence numbers:
-/// - A relay's first frame after the cursor has a larger number than expected: the relay no longer
-///   keeps the frames between them. The gap is logged and counted. The numbers of a labeler have
-///   gaps; a labeler sends the message OutdatedCursor instead.
-/// - A number below the cursor: the sender was rebuilt and has reset its sequence numbers. Relays
-/// do
-///   not announce this; a PDS sends the error FutureCursor. Everything that the sender keeps is
-///   read again.
+/// Takes the CBOR frames of a relay or a labeler (atproto.com/specs/event-stream) and checks their
+/// sequence numbers.
+///
+/// If the first frame of a relay after the cursor has a larger number than expected, the relay no
+/// longer keeps the frames between them. The gap is logged and counted. The numbers of a labeler
+/// have gaps in any case, so a labeler sends the message OutdatedCursor instead.
+///
+/// If a number is below the cursor, the sender was rebuilt and has reset its sequence numbers.
+/// Relays do not announce this, but a PDS sends the error FutureCursor. In this case the intake
+/// reads all frames that the sender keeps again.
+///
 /// See Intake for the threads.
 class FrameIntake final : public Intake {
  public:
@@ -147,19 +154,19 @@ class FrameIntake final : public Intake {
   bool may_be_silent() const override { return sender_ == Sender::Labeler; }
 
  private:
-  /// Compares the first numbered frame of a connection with the cursor that was asked for. False:
-  /// the numbers were reset, and this connection ends.
+  /// Compares the first numbered frame of a connection with the requested cursor. Returns false if
+  /// the sequence numbers were reset, and ends this connection.
   bool check_first(std::int64_t seq);
   void take_error(ByteView frame);
   void take_info(ByteView frame);
 
   const transport::Endpoint endpoint_;
   const Sender sender_;
-  /// `relay` or `labeler`, in the log.
+  /// The text `relay` or `labeler`, for the log.
   const std::string kind_;
   const std::string url_;
   bool first_frame_ = true;
-  /// The labeler no longer keeps all messages after the cursor.
+  /// Whether the labeler no longer keeps all messages after the cursor.
   bool is_outdated_ = false;
 };
 

@@ -59,7 +59,7 @@ void SourceReaders::switch_to(std::size_t source,
     old = std::move(client_);
     former.earlier_connections += old->statistics().connections;
   }
-  // After this nothing more comes from the former source.
+  // After the stop, no more messages come from the former source.
   old->stop();
   old.reset();
   former.intake->ended();
@@ -93,7 +93,7 @@ std::vector<SourceStart> SourceReaders::resumed_sources() const {
   std::vector<SourceStart> sources = options_.sources;
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     auto began = readers_[i].intake->began_after();
-    // A database without the cursor that this run began at lacks earlier rows, too.
+    // If the database lacks even the cursor at which this run began, it also lacks earlier rows.
     if (began && began == readers_[i].saved_cursor) began = 0;
     sources[i].cursor = resumed(sources[i].cursor, began);
   }

@@ -142,7 +142,8 @@ pipeline::Metrics SourceRun::metrics_of(std::size_t source) const {
   const Intake& intake = readers_.intake(source);
   pipeline::Metrics metrics;
   if (is_active) {
-    // Sources that stand by for each other are counted together, by the active one.
+    // Sources that stand by for each other are counted together, in the metrics of the active
+    // source.
     metrics =
         pipeline::pipeline_metrics(pipeline_, readers_.name(source), started_at_, clock_.now());
     if (options_.complete) options_.complete(metrics);

@@ -26,61 +26,64 @@
 namespace skua::sources {
 
 struct SourceRunOptions {
-  /// One, or several that stand by for the first, in the order of preference: docs/adr/0003.
+  /// One source, or several sources that stand by for the first (docs/adr/0003), in the order of
+  /// preference.
   std::vector<SourceStart> sources;
   FailOver::Options fail_over;
-  /// See StandbyPositions.
+  /// The margin of StandbyPositions.
   std::chrono::milliseconds margin = std::chrono::minutes(2);
-  /// Gives the keys that verify commits or labels; null: they are not verified.
+  /// The source of the keys that verify commits or labels. If it is null, they are not verified.
   accounts::AccountSource* accounts = nullptr;
   verify::Level level = verify::Level::Full;
   tables::Resync resync = tables::Resync::Complete;
-  /// Repositories of which something is missing are downloaded again, also those that cannot be
-  /// verified.
+  /// Whether repositories with missing records are downloaded again, including repositories that
+  /// cannot be verified.
   bool repairs = false;
   std::string ca_file;
   std::size_t decode_threads = 2;
   pipeline::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
-  /// The filter; null: everything is stored. Outlives the run.
+  /// The filter, which outlives the run. If it is null, everything is stored.
   filter::CurrentFilter* filter = nullptr;
-  /// Notices the accounts of signal collections; null: there are none. Outlives the run.
+  /// The part that notices the accounts of signal collections. It outlives the run. If it is null,
+  /// there are no signal collections.
   pipeline::SignalAccounts* signals = nullptr;
-  /// Adds metrics that are counted elsewhere in the process; called on any thread.
+  /// Adds metrics that other parts of the process count. Any thread may call it.
   std::function<void(pipeline::Metrics&)> complete = {};
 };
 
-/// One source of a process with the parts that are its own: the readers, the decoders with their
-/// verification, the in-flight list, the cursor. Or several sources that stand by for each other:
-/// they share everything but the cursor, so that the known state of repositories does not depend on
-/// the source. Owned and called by one thread; the const functions by any.
+/// One source of a process with its own parts: the readers, the decoders with their verification,
+/// the in-flight list, the cursor. It can also be several sources that stand by for each other.
+/// They share everything but the cursor, so that the known state of repositories does not depend on
+/// the source. One thread owns and calls the run. Any thread may call its const functions.
 class SourceRun {
  public:
-  /// Takes the source locks, and adds the sources to `pool`, which outlives it and is not
-  /// started yet. Throws as CursorSaver does.
+  /// Takes the source locks, and adds the sources to `pool`, which outlives the run and is not
+  /// started yet. Throws the exceptions of the constructor of CursorSaver.
   SourceRun(postgres::Runtime& runtime, SourceRunOptions options, writer::WorkerPool& pool);
   ~SourceRun();
   SourceRun(const SourceRun&) = delete;
   SourceRun& operator=(const SourceRun&) = delete;
 
-  /// After `pool` was started.
+  /// Starts to read. Call it after the start of `pool`.
   void start();
 
   // The steps of a stop, in this order. `close` takes no more messages. `drain` waits until all
   // taken messages are durable. `end` ends the client of the source. `save` saves the cursor.
   void close();
-  /// False: messages are unfinished.
+  /// Returns false if messages are unfinished.
   bool drain(std::chrono::steady_clock::time_point deadline);
   void end();
   bool save();
-  /// Instead of `save`: the database is another one, in which this run has saved nothing.
+  /// Ends the saver without saving. Call it instead of `save` if the database was replaced by
+  /// another one, in which this run has saved nothing.
   void drop();
 
-  /// The sources for a run that continues this one, see `resumed`. After `close`.
+  /// Returns the sources for a run that continues this run (see `resumed`). Call it after `close`.
   std::vector<SourceStart> resumed_sources() const { return readers_.resumed_sources(); }
 
-  /// One of each source, in their order.
+  /// Returns the metrics of each source, in the order of the sources.
   std::vector<pipeline::Metrics> metrics() const;
   std::vector<pipeline::SourceState> states() const;
   const pipeline::IntakeCounters& intake() const { return pipeline_.intake(); }
@@ -91,7 +94,7 @@ class SourceRun {
   bool verifies_commits() const;
   /// Whether the gaps of repositories are stored.
   bool notes_gaps() const;
-  /// Null: messages are not verified.
+  /// Returns null if messages are not verified.
   std::unique_ptr<pipeline::CommitVerification> make_verification();
   std::vector<std::string> names() const;
   pipeline::CursorSaver::Options saver_options();
@@ -104,12 +107,12 @@ class SourceRun {
   const Timestamp started_at_;
   pipeline::PendingHeads heads_;
   pipeline::CursorSaver cursor_saver_;
-  /// Null: messages are not verified.
+  /// It is null if messages are not verified.
   std::unique_ptr<pipeline::CommitVerification> verification_;
-  // Outlives the pipeline, which reports durable messages to it.
+  // The readers outlive the pipeline, which reports durable messages to them.
   SourceReaders readers_;
   pipeline::Pipeline pipeline_;
-  /// Null: there is one source.
+  /// It is null if there is one source.
   std::unique_ptr<RelayGroup> group_;
 };
 

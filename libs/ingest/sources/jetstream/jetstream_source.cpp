@@ -18,15 +18,16 @@ namespace skua::sources {
 
 namespace {
 
-/// How far a v1 stream goes back when it goes on.
+/// The time, in microseconds, by which a v1 stream goes back when it continues.
 constexpr std::int64_t kOverlap = 5'000'000;
-/// More names than these do not go into a URL that all servers and proxies take.
+/// The number of names above which the names are not in the URL, because not all servers and
+/// proxies accept such a long URL.
 constexpr std::size_t kNamesInUrl = 50;
-/// What servers take.
+/// The largest numbers of names that a server accepts.
 constexpr std::size_t kMostCollections = 100;
 constexpr std::size_t kMostDids = 10'000;
 
-/// Whether a URL has no room for it.
+/// Whether the lists have too many names for a URL.
 bool is_long(const tables::FilterContent& asked) {
   return asked.collections.size() + asked.dids.size() > kNamesInUrl;
 }
@@ -43,7 +44,7 @@ Result<pipeline::ReadMessage> JetstreamReader::read(const pipeline::AdmittedMess
   pipeline::ReadMessage read{
       .events = &message_.events, .stated_at = message_.time, .made_at = message_.time};
   if (message_.lacks_record) read.gap = "a record is missing from its message";
-  // Creates may follow, but no deletes.
+  // After the replacement of a repository, Jetstream may send creates, but it sends no deletes.
   if (message_.kind == event::JetstreamKind::Sync) read.gap = "its repository was replaced";
   return read;
 }
@@ -119,7 +120,8 @@ bool JetstreamIntake::may_be_silent() const {
 tables::FilterContent JetstreamIntake::wanted() const {
   if (filter_ == nullptr) return {};
   tables::FilterContent wanted = filter_->get()->content();
-  // What they would not take is left out here alone.
+  // A list that the server would not accept is left out of the request only. The filter still
+  // applies to the events.
   const bool is_v1 = version_ == JetstreamSource::Version::V1;
   if (wanted.collections.size() > (is_v1 ? kMostCollections : kNamesInUrl)) {
     wanted.collections.clear();
@@ -164,7 +166,7 @@ std::string JetstreamIntake::query_v2(const tables::FilterContent& asked) const 
   for (const std::string& name : asked.collections) add(query, "collections", name);
   for (const std::string& did : asked.dids) add(query, "dids", did);
   if (dictionary_) add(query, "zstdDictionary", std::to_string(dictionary_->id()));
-  // Its cursor is inclusive.
+  // The cursor of v2 is inclusive.
   if (position_) add(query, "cursor", std::to_string(*position_));
   return query;
 }
@@ -211,7 +213,7 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
 }
 
 ErrorCode JetstreamIntake::make_plain(Bytes& bytes) {
-  // A zstd frame never begins so (RFC 8878, section 3.1).
+  // A zstd frame never begins with this character (RFC 8878, section 3.1).
   if (!as_text(bytes).starts_with('{')) {
     Bytes plain;
     if (const ErrorCode failed = inflate_.decompress(bytes, plain)) return failed;
@@ -247,7 +249,7 @@ void JetstreamIntake::on_connected(std::uint64_t connection) {
   if (version_ == JetstreamSource::Version::V1 && asked_.with(is_long)) {
     client_->send(connection, options_update());
   }
-  // It may have changed while the connection was made.
+  // The filter may have changed while the connection was made.
   if (filter_ != nullptr) ask_anew();
   if (position_) {
     logger("jetstream")->info("connected to {}, continuing at {}", endpoint_.url(), *position_);

@@ -21,7 +21,7 @@
 
 namespace skua::sources {
 
-/// Reads the messages of a Jetstream, of both versions. One thread.
+/// Reads the messages of a Jetstream, of both versions. One thread uses it.
 class JetstreamReader final : public pipeline::MessageReader {
  public:
   Result<pipeline::ReadMessage> read(const pipeline::AdmittedMessage& message) override;
@@ -37,7 +37,7 @@ class JetstreamSource final : public Source {
  public:
   enum class Version : std::uint8_t { V1, V2 };
 
-  /// `dictionary`: null: messages come without compression.
+  /// If `dictionary` is null, messages come without compression.
   JetstreamSource(transport::Endpoint endpoint,
                   std::shared_ptr<const transport::ZstdDictionary> dictionary)
       : Source(std::move(endpoint)), dictionary_(std::move(dictionary)) {}
@@ -48,7 +48,7 @@ class JetstreamSource final : public Source {
   std::unique_ptr<pipeline::AnyDecoder> make_decoder(
       pipeline::DecoderServices services) const override;
 
-  /// As its path says.
+  /// Returns the version that the path of the URL shows.
   Version version() const;
   const std::shared_ptr<const transport::ZstdDictionary>& dictionary() const { return dictionary_; }
 
@@ -57,10 +57,10 @@ class JetstreamSource final : public Source {
 };
 
 /// Takes the messages of a Jetstream into the pipeline. After a lost connection it continues at its
-/// last position. The cursor of v1 is a time: v1 continues some seconds earlier, because several
-/// events may have the same time or arrive in another order; repeated events change nothing. It
-/// asks the server for the content that the filter passes, as far as the server supports that, and
-/// asks again when the filter changes. See Intake for the threads.
+/// last position. The cursor of v1 is a time. Several events may have the same time or arrive in
+/// another order, so v1 continues some seconds earlier, and repeated events change nothing. The
+/// intake requests only the content that the filter passes, as far as the server supports this, and
+/// requests again when the filter changes. See Intake for the threads.
 class JetstreamIntake final : public Intake {
  public:
   JetstreamIntake(IntakeServices services, transport::Endpoint endpoint,
@@ -75,20 +75,23 @@ class JetstreamIntake final : public Intake {
   void on_disconnected(const transport::Disconnection& end) override;
 
  protected:
-  /// With a narrow filter no message may come for hours.
+  /// Because of a narrow filter, no message may come for hours.
   bool may_be_silent() const override;
 
  private:
-  /// The lists of the filter for the server, without those that are too long for it.
+  /// Returns the lists of the filter for the server, without lists that are too long for the
+  /// server.
   tables::FilterContent wanted() const;
-  /// The path and query of the next connection, with the present lists of the filter.
+  /// Returns the path and query of the next connection, with the current lists of the filter.
   std::string target();
-  /// The query of v1, and of v2.
+  /// These functions return the query of v1, and of v2.
   std::string query_v1(const tables::FilterContent& asked) const;
   std::string query_v2(const tables::FilterContent& asked) const;
-  /// The lists of the filter as a message to a v1 server, which takes it on an open connection.
+  /// Returns the lists of the filter as a message to a v1 server, which accepts the message on an
+  /// open connection.
   std::string options_update() const;
-  /// Reconnects if the connection asked for other lists. Any thread.
+  /// Reconnects if the connection requested other lists than the current ones. Any thread may call
+  /// it.
   void ask_anew();
   /// Converts a binary message, which may be compressed, to JSON.
   ErrorCode make_plain(Bytes& bytes);
@@ -98,16 +101,16 @@ class JetstreamIntake final : public Intake {
   const transport::Endpoint endpoint_;
   const JetstreamSource::Version version_;
   const std::shared_ptr<const transport::ZstdDictionary> dictionary_;
-  /// Null: everything is asked for.
+  /// The filter. Null means that everything is requested.
   filter::CurrentFilter* const filter_;
-  /// The lists that this connection, or the next, asks for.
+  /// The lists that this connection, or the next one, requests.
   Guarded<tables::FilterContent> asked_;
   transport::ZstdMessages inflate_;
   transport::StreamClient* client_ = nullptr;
-  /// The current message was decompressed but not taken, and is offered again.
+  /// Whether the current message was decompressed but not taken. Such a message is offered again.
   bool is_plain_ = false;
-  /// This connection has sent a readable message. Then another dictionary is a defect of one
-  /// message, and does not end the connection.
+  /// Whether this connection has sent a readable message. After that, another dictionary is a
+  /// defect of one message, and does not end the connection.
   bool is_readable_ = false;
 };
 

@@ -17,20 +17,20 @@ namespace {
 
 /// The number of labelers of one stream whose keys are kept.
 constexpr std::size_t kLabelers = 1'000;
-/// An older key is requested again.
+/// The age from which a key is requested again.
 constexpr std::chrono::hours kLabelKeyFreshFor{24};
 
 using Freshness = accounts::AccountSource::Freshness;
 
-/// The error of the dead letter. The messages of verify are about commits.
+/// Returns the error of the dead letter. The messages of verify describe commits, not labels.
 const char* message_of(verify::errc reason) {
   return reason == verify::errc::no_did_document
              ? "the label's src has no DID document, or none with a usable #atproto_label key"
              : "the label's signature is not one of its src's #atproto_label key";
 }
 
-/// Keeps only the newest label of a frame for each subject and value; of equal times the later one.
-/// All labels of a frame have the same seq, so the writer's guard cannot order them.
+/// Keeps only the newest label of a frame for each subject and value, and of equal times the later
+/// label. All labels of a frame have the same seq, so the writer cannot order them.
 void fold_labels(std::vector<event::UnresolvedEvent>& events) {
   using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view,
                          std::string_view>;
@@ -147,7 +147,7 @@ void LabelDecoder::take(pipeline::AdmittedMessage& message) {
 
 bool LabelDecoder::take_labels(const pipeline::AdmittedMessage& message) {
   taken_->labels = frame_.labels.size();
-  // It may wait for a key.
+  // The time is reported now, because the message may wait for a key.
   if (!frame_.labels.empty()) {
     services_.in_flight.made_at(message.ticket, frame_.labels.front().label.cts);
   }
@@ -184,7 +184,7 @@ bool LabelDecoder::take_labels(const pipeline::AdmittedMessage& message) {
   services_.intake.labels += frame_.labels.size();
   services_.intake.unknown += unknown;
   for (const verify::errc reason : refused) {
-    // A malformed label of a trusted labeler is a dead letter, and is counted as one.
+    // A malformed label of a trusted labeler makes a dead letter, which has a counter of its own.
     if (limits_ || reason != verify::errc::label_malformed) services_.intake.drop(reason);
   }
   fold_labels(events);
@@ -222,8 +222,8 @@ LabelDecoder::Verdict LabelDecoder::check(const event::LabelEntry& entry, verify
   if (is_signed_by(known->key, forms, entry.label.sig)) return good();
   reason = verify::errc::wrong_signature;
   if (entry.label.sig.empty()) return Verdict::Dropped;
-  // The key may have changed without a message. Or this process lags, and the label has a former
-  // key.
+  // The key may have changed without a message, or this process lags and the label was signed with
+  // a former key.
   known = key_of(src, Freshness::Recent);
   if (!known) return Verdict::Abandoned;
   if (is_signed_by(known->key, forms, entry.label.sig)) return good();
@@ -275,7 +275,7 @@ std::optional<LabelDecoder::KnownKey> LabelDecoder::key_of(const std::string& sr
   if (*account) {
     found.key = (**account).label_key;
   } else if (documents::is_server_failure(account->error())) {
-    // A server's failure does not make what is known wrong.
+    // The failure of a server does not invalidate a known key.
     found.key = before;
   }
   return *keys_.insert(src, found);

@@ -26,32 +26,34 @@
 
 namespace skua::sources {
 
-/// The limits of a labeler that was discovered: anybody can publish one.
+/// The limits of a labeler that was discovered. They are necessary because any account can publish
+/// a labeler.
 struct LabelLimits {
-  /// Whether the labeler may send labels of this account (`src`). Others are dropped and counted,
-  /// before a key is asked for. Any thread.
+  /// Returns whether the labeler may send labels of this account (`src`). Other labels are dropped
+  /// and counted before a key is requested. Any thread may call it.
   std::function<bool(std::string_view src)> speaks_for;
-  /// How many labels are taken in a second; more wait at the labeler.
+  /// The number of labels that are taken in a second. Further labels wait at the labeler.
   double per_second = 500;
 };
 
-/// What a message costs of the rate, in labels. Most labels have half as many bytes. The URI of a
-/// label may be much longer, so that the bytes count, too.
+/// Returns the cost of a message in labels, for the limit of the rate. Most labels have half of the
+/// bytes of kBytesOfLabel. The URI of a label may be much longer, so the bytes count, too.
 inline std::size_t cost_of(std::size_t labels, std::size_t bytes) {
   constexpr std::size_t kBytesOfLabel = 512;
   // A message without labels also costs something.
   return std::max({labels, bytes / kBytesOfLabel, std::size_t{1}});
 }
 
-/// When the next message may be taken, so that a labeler keeps to its rate. After a pause, the
-/// labels of one second are taken at once. No clock of its own; one thread.
+/// Computes when the next message may be taken, so that a labeler keeps to its rate. After a pause,
+/// the labels of one second are taken at once. It has no clock. One thread uses it.
 class LabelPace {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   explicit LabelPace(double per_second) : per_second_(per_second) {}
 
-  /// A message that costs so many labels was taken. Returns when the next one may be.
+  /// Reports that a message with this cost was taken. Returns the time from which the next message
+  /// may be taken.
   TimePoint took(std::size_t labels, TimePoint now) {
     const std::chrono::duration<double> cost(static_cast<double>(labels) / per_second_);
     paid_until_ = std::max(paid_until_, now - std::chrono::seconds(1)) +
@@ -61,17 +63,19 @@ class LabelPace {
 
  private:
   const double per_second_;
-  /// The labels that were taken use the rate up to this time.
+  /// The time up to which the labels that were taken use the rate.
   TimePoint paid_until_{};
 };
 
-/// Decodes a labeler's frames, and verifies that each label is signed by the labeler in whose name
-/// it speaks. A stream is one labeler's, as a rule: while its key is asked for, all of it waits.
+/// Decodes a labeler's frames, and verifies that each label is signed by the account in its `src`.
+/// Usually all labels of a stream have the same `src`, so the whole stream waits while the key of
+/// this account is requested.
 class LabelDecoder final : public pipeline::AnyDecoder {
  public:
-  /// `accounts`, which outlives it, waits for servers that fail; null: nothing
-  /// is verified. `limits`: those of a discovered labeler. What it sends and cannot be stored is
-  /// counted by reason and makes no dead letters; nothing: the labeler is trusted, and it does.
+  /// `accounts` outlives the decoder, and waits for servers that fail. If it is null, nothing is
+  /// verified. `limits` are the limits of a discovered labeler. Input of a discovered labeler that
+  /// cannot be stored is counted by reason and makes no dead letters. Without limits the labeler is
+  /// trusted, and such input makes dead letters.
   LabelDecoder(pipeline::DispatchServices services, accounts::AccountSource* accounts,
                std::optional<LabelLimits> limits = std::nullopt);
 
@@ -79,54 +83,58 @@ class LabelDecoder final : public pipeline::AnyDecoder {
   /// Waits until the labeler's rate permits the next message.
   bool tick() override;
   void close() override;
-  /// One key holds all messages up.
+  /// The messages wait in `take`, because one key holds all of them up.
   bool waits_in_place() const override { return true; }
   std::size_t abandoned() const override { return abandoned_; }
 
  private:
-  /// A labeler's key as it was known last; nothing: it has none that can be used.
+  /// The last known key of a labeler, or nothing if the labeler has no usable key.
   struct KnownKey {
     std::optional<atproto::Multikey> key;
     Timestamp asked_at;
   };
-  /// Shared with answers that may come after the end.
+  /// The answers, which may come after the end of the decoder. Therefore the questions share the
+  /// ownership.
   struct Answers {
     std::mutex mutex;
     std::condition_variable changed;
     bool closed = false;
   };
-  /// Waits for what `ask` asks for; nothing: the decoder was closed meanwhile.
+  /// Waits for the answer to the question that `ask` asks. Returns nothing if the decoder was
+  /// closed before the answer came.
   template <class Answer, class Ask>
   std::optional<Result<Answer>> answer_to(Ask&& ask);
 
-  /// False: it waits for an answer that does not come any more.
+  /// Returns false if it stopped waiting for an answer, because the decoder was closed.
   bool take_labels(const pipeline::AdmittedMessage& message);
-  /// Why a label cannot be stored; nothing: it can.
+  /// The reason why a label cannot be stored.
   struct Refusal {
     verify::errc reason{};
-    /// Of the dead letter.
+    /// The error of the dead letter.
     std::string error;
   };
-  /// `refusal` is set if the label is refused. False: the check was abandoned.
+  /// Sets `refusal` if the label is refused. Returns false if the check was abandoned.
   bool judge(const event::LabelEntry& entry, std::optional<Refusal>& refusal);
 
-  /// What became of a signature's check.
+  /// The result of the check of a signature.
   enum class Verdict : std::uint8_t { Good, Dropped, Abandoned };
-  /// `reason` is that of Dropped.
+  /// Sets `reason` if the result is Dropped.
   Verdict check(const event::LabelEntry& entry, verify::errc& reason);
-  /// `forms`: event::signed_forms_of_label.
+  /// `forms` are the results of event::signed_forms_of_label.
   bool is_signed_by(const std::optional<atproto::Multikey>& key, std::span<const Bytes> forms,
                     ByteView signature);
-  /// The labeler's key, asked for when it is not known or not `fresh` enough. Nothing: abandoned.
+  /// Returns the labeler's key, which is requested if it is not known or older than `freshness`
+  /// permits. Returns nothing if the question was abandoned.
   std::optional<KnownKey> key_of(const std::string& src,
                                  accounts::AccountSource::Freshness freshness);
 
   const pipeline::DispatchServices services_;
   accounts::AccountSource* const accounts_;
-  /// Nothing: the labeler is trusted.
+  /// Nothing means that the labeler is trusted.
   const std::optional<LabelLimits> limits_;
   std::optional<LabelPace> pace_;
-  /// The labels and bytes of the message that was taken last; nothing: `tick` has counted it.
+  /// The labels and bytes of the message that was taken last. It is nothing after `tick` has
+  /// counted the message.
   struct Taken {
     std::size_t labels = 0;
     std::size_t bytes = 0;
@@ -136,7 +144,7 @@ class LabelDecoder final : public pipeline::AnyDecoder {
   event::LabelFrameDecoder decoder_;
   event::DecodedLabelFrame frame_;
   GenerationalMap<std::string, KnownKey, SeededHash> keys_;
-  /// The key that was parsed last: parsing costs a sixth of a check.
+  /// The key that was parsed last. It is kept because parsing costs a sixth of a check.
   std::optional<std::pair<atproto::Multikey, atproto::VerifyingKey>> parsed_;
   std::size_t abandoned_ = 0;
 };

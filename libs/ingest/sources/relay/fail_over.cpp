@@ -60,7 +60,7 @@ FailOver::FailOver(const Options& options, std::size_t relays, TimePoint now)
     : options_(options), others_(relays), reached_at_(now), heard_at_(now) {}
 
 void FailOver::connection(bool stands, TimePoint now) {
-  // A connection that has just ended was open until now.
+  // A connection that has just ended was open until now, so the time counts from now.
   if (stands || connected_) reached_at_ = now;
   connected_ = stands;
 }
@@ -85,8 +85,8 @@ bool FailOver::wants_probe(std::size_t relay, TimePoint now) const {
   if (relay == active_ || other.is_asked) return false;
   if (!other.asked_at) return true;
   const auto trouble = trouble_since(now);
-  // A relay whose probe succeeded since the trouble began is probed again, too: it must work at the
-  // time of the switch.
+  // A relay whose probe has succeeded since the beginning of the trouble is probed again, too,
+  // because it must work at the time of the switch.
   const Duration interval = trouble ? std::min(options_.urgent_interval, options_.probe_interval)
                                     : options_.probe_interval;
   return now - *other.asked_at >= interval;

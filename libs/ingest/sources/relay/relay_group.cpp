@@ -14,18 +14,20 @@ namespace skua::sources {
 
 namespace {
 
-/// While the active relay is far behind, positions gather: a day of them at one a minute.
+/// The maximum number of waiting positions of a relay: a day of them at one a minute. Positions
+/// gather while the active relay is far behind.
 constexpr std::size_t kMostWaiting = 1'440;
 
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTick{100};
-/// Between two probes of the active relay.
+/// The minimum time between two probes of the active relay.
 constexpr std::chrono::seconds kActiveInterval{5};
-/// How long a probe waits for a frame.
+/// The shortest and the longest time that a probe waits for a frame.
 constexpr std::chrono::milliseconds kShortestProbe{2'000};
 constexpr std::chrono::milliseconds kLongestProbe{30'000};
-/// A single lower number may be a mistake of the relay.
+/// The number of lower numbers in a row that prove a reset. A single lower number may be a mistake
+/// of the relay.
 constexpr int kLowerNumbers = 2;
 
 }  // namespace
@@ -128,8 +130,8 @@ void RelayGroup::watch_active(TimePoint now) {
   const Intake& active = readers_.intake(readers_.active());
   fail_over_.connection(active.connected(), now);
   if (active.heard() != heard_ || active.waits_for_room()) fail_over_.heard(now);
-  // Frames that the active relay did not send are not durable: its position proves nothing for the
-  // others any more.
+  // Frames that the active relay did not send are not durable. Its position then no longer proves
+  // anything about the other relays.
   if (active.skipped() != skipped_ || active.restarts() != restarts_) positions_.forget_waiting();
   remember_counters();
 }
@@ -223,7 +225,7 @@ std::optional<std::int64_t> RelayGroup::known_position(std::size_t i) const {
   std::optional<std::int64_t> known;
   if (const auto watermark = pipeline_.watermark(i)) known = watermark->seq;
   if (relay.was_reset) return known;
-  // What it sent while it was read is durable or in flight.
+  // The frames that the relay sent while it was read are durable or in flight.
   if (relay.was_read) known = std::max(known, readers_.intake(i).position());
   if (readers_.cursor(i).kind != CursorChoice::Kind::Live) {
     known = std::max(known, cursor_saver_.saved(i));
@@ -236,7 +238,7 @@ std::optional<std::int64_t> RelayGroup::position_to_read_from(std::size_t i) con
   const CursorChoice& choice = readers_.cursor(i);
   if (choice.kind == CursorChoice::Kind::Oldest) return 0;
   if (choice.kind == CursorChoice::Kind::Resume) return choice.seq;
-  // It was never read, and no position of it is known to be durable.
+  // The relay was never read, and none of its positions is known to be durable.
   const auto seen = positions_.oldest_seen(i);
   bool is_any_known = false;
   for (std::size_t other = 0; other < relays_.size() && !is_any_known; ++other) {

@@ -4,7 +4,7 @@
 
 namespace skua::sources {
 
-/// A relay or PDS: com.atproto.sync.subscribeRepos.
+/// A relay or PDS, which is read by com.atproto.sync.subscribeRepos.
 class RelaySource final : public Source {
  public:
   using Source::Source;

@@ -17,7 +17,8 @@ namespace skua::sources {
 
 namespace {
 
-/// All that may be in flight can be acknowledged at once: 100,000 of 40 bytes.
+/// The limit permits the acknowledgement of all messages that may be in flight at once: 100,000 of
+/// 40 bytes.
 constexpr std::size_t kQueuedAckBytes = 8 * 1024 * 1024;
 
 }  // namespace
@@ -60,13 +61,14 @@ void AckLedger::send() {
 Result<pipeline::ReadMessage> TapReader::read(const pipeline::AdmittedMessage& message) {
   const auto decoded = decoder_.decode(as_text(message.bytes), message.received_at, message_);
   if (!decoded) return decoded.error();
-  // Tap does not say when a message was made.
+  // The message has no time, because Tap does not say when a message was made.
   pipeline::ReadMessage read{.events = &message_.events};
-  // Skua may be able to decode it.
+  // The repository is downloaded again, because Skua may be able to decode the record that Tap left
+  // out.
   if (message_.lacks_record) read.gap = "a record is missing from its message";
   for (event::UnresolvedEvent& event : message_.events) {
     if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
-      // Tombstones are kept until the cursor has passed it.
+      // A tombstone is kept until the cursor has passed this number.
       event.seq = message.seq;
       if (event.source == event::EventSource::Live) read.made_at = change->rev.time();
     }
@@ -104,7 +106,7 @@ transport::StreamClientOptions TapIntake::stream() {
   options.endpoint = endpoint_;
   options.messages = transport::MessageKinds::Both;
   options.peer = "Tap";
-  // It says nothing as long as nothing happens, and does not ping.
+  // Tap sends nothing while nothing happens, and does not ping.
   options.may_be_silent = true;
   options.max_queued_bytes = kQueuedAckBytes;
   if (!password_.empty()) {
@@ -122,7 +124,7 @@ bool TapIntake::try_accept(transport::RawFrame& frame) {
   const auto peek = event::peek_tap(as_text(frame.bytes));
   const std::int64_t now = frame.received_at.time_since_epoch().count();
   const std::int64_t arrival = std::max(arrival_ + 1, now);
-  // Without an id it cannot be acknowledged; it is stored all the same, as a dead letter.
+  // A message without an id cannot be acknowledged, but it is stored as a dead letter.
   event::FramePeek head;
   head.seq = arrival;
   if (peek) head.did = peek->did;

@@ -22,36 +22,37 @@
 namespace skua::sources {
 
 /// The ids of a Tap's messages that are in flight, until they are acknowledged. An id is sent back
-/// when all events of its message are durable. Any thread.
+/// when all events of its message are durable. Any thread may use it.
 ///
-/// Ids are valid within one connection: a Tap that restarts counts from 1 again. When a connection
-/// ends, its ids are forgotten; Tap sends these messages again.
+/// Ids are valid within one connection, because a Tap that restarts counts from 1 again. When a
+/// connection ends, its ids are forgotten, and Tap sends these messages again.
 class AckLedger {
  public:
   using Ticket = pipeline::InFlightList::Ticket;
-  /// Sends acknowledgements, and returns how many of the ids were taken, from the first on. It is
-  /// called under the ledger's lock, so that no id gets into the next connection: it must neither
-  /// wait nor call the ledger.
+  /// Sends acknowledgements. Returns how many of the ids were accepted, beginning with the first.
+  /// The ledger calls it under its lock, so that no id gets into the next connection. Therefore it
+  /// must neither wait nor call the ledger.
   using Send = std::function<std::size_t(std::span<const std::int64_t>)>;
 
   explicit AckLedger(Send send) : send_(std::move(send)) {}
 
-  /// Adds an admitted message, before it can finish.
+  /// Adds an admitted message. Call it before the message can finish.
   void expect(Ticket ticket, std::int64_t id);
 
-  /// These messages are durable: acknowledges them, and the ids that were refused before. Ignores
-  /// tickets of earlier connections and of other sources.
+  /// Reports that these messages are durable. Acknowledges them, and the ids that were refused
+  /// before. Ignores tickets of earlier connections and of other sources.
   void finished(std::span<const Ticket> tickets);
 
-  /// Before the next connection begins.
+  /// Forgets the ids of the connection. Call it before the next connection begins.
   void connection_ended();
 
   struct Counters {
     std::size_t unfinished = 0;
-    /// Finished, but not taken yet. Eight bytes each; a connection that takes none for long ends.
+    /// The number of finished messages whose ids the connection has not accepted yet. An id has
+    /// eight bytes, and a connection that accepts none for long ends.
     std::size_t refused = 0;
     std::uint64_t acknowledged = 0;
-    /// Forgotten with their connection.
+    /// The number of ids that were forgotten with their connection.
     std::uint64_t forgotten = 0;
   };
   Counters metrics() const;
@@ -67,12 +68,13 @@ class AckLedger {
   std::uint64_t forgotten_ = 0;
 };
 
-/// Reads the messages of a Tap. One thread.
+/// Reads the messages of a Tap. One thread uses it.
 class TapReader final : public pipeline::MessageReader {
  public:
   Result<pipeline::ReadMessage> read(const pipeline::AdmittedMessage& message) override;
   void count(pipeline::IntakeCounters& intake) override;
-  /// Tap gives the same message another number when it sends it again.
+  /// The answer is false, because Tap gives a message another number when it sends the message
+  /// again.
   bool has_stable_seq() const override { return false; }
 
  private:
@@ -80,13 +82,13 @@ class TapReader final : public pipeline::MessageReader {
   event::TapMessage message_;
 };
 
-/// Takes the messages of a Tap into the pipeline and acknowledges each when its rows are durable.
-/// Tap repeats messages that were not acknowledged, so no cursor is sent to it. The sequence number
-/// of a message is its arrival time: the saved cursor shows which tombstones are still needed. See
-/// Intake for the threads.
+/// Takes the messages of a Tap into the pipeline, and acknowledges each message when its rows are
+/// durable. Tap repeats messages that were not acknowledged, so no cursor is sent to it. The
+/// sequence number of a message is its arrival time. Therefore the saved cursor shows which
+/// tombstones are still needed. See Intake for the threads.
 class TapIntake final : public Intake {
  public:
-  /// `password` is that of the user `admin`; empty: Tap needs none.
+  /// `password` is the password of the user `admin`. It is empty if Tap needs none.
   TapIntake(IntakeServices services, transport::Endpoint endpoint, std::string password);
 
   /// The connection stays open, because messages that were taken are still acknowledged.
@@ -119,16 +121,17 @@ class TapIntake final : public Intake {
   AckLedger ledger_;
   /// The number of the connection whose ids are in the ledger.
   std::atomic<std::uint64_t> connection_{0};
-  /// When the last message came, in microseconds; always more than the one before.
+  /// The arrival time of the last message in microseconds. It is always greater than the time of
+  /// the message before.
   std::int64_t arrival_ = 0;
   std::atomic<bool> closed_{false};
 };
 
-/// The `/channel` of a Tap (github.com/bluesky-social/indigo, cmd/tap). It has no cursor: it sends
-/// again what was not acknowledged.
+/// The `/channel` of a Tap (github.com/bluesky-social/indigo, cmd/tap). It has no cursor. It
+/// repeats messages that were not acknowledged.
 class TapSource final : public Source {
  public:
-  /// `password`: of its user `admin`; empty: it needs none.
+  /// `password` is the password of the user `admin`. It is empty if Tap needs none.
   TapSource(transport::Endpoint endpoint, std::string password)
       : Source(std::move(endpoint)), password_(std::move(password)) {}
 

@@ -20,9 +20,11 @@ namespace skua::sources {
 
 namespace {
 
-/// The number of candidate accounts for each permitted labeler: most have no working labeler.
+/// The number of candidate accounts for each permitted labeler. It is more than one, because most
+/// candidates have no working labeler.
 constexpr std::size_t kCandidatesOfEach = 10;
-/// Subscriptions that begin in one round: each reads the system's certificates.
+/// The number of subscriptions that begin in one round. It is limited because each one reads the
+/// system's certificates.
 constexpr std::size_t kBeginAtOnce = 10;
 /// The time to the next round while a subscription is expected to begin or end.
 constexpr std::chrono::milliseconds kSoon{500};
@@ -67,7 +69,8 @@ DiscoveredLabelers::~DiscoveredLabelers() {
 }
 
 std::chrono::milliseconds DiscoveredLabelers::look(postgres::LazySession& lazy) {
-  // The locks refer to the session, which is destroyed after its connection broke.
+  // The locks are dropped before `get`, because they refer to the session, and the session is
+  // destroyed after its connection broke.
   if (!lazy.is_connected()) forget_locks();
   try {
     postgres::Session& session = lazy.get();
@@ -110,8 +113,8 @@ bool DiscoveredLabelers::take_locks(postgres::Session& session) {
     try {
       reading.lock = std::make_unique<postgres::SourceLock>(session, name);
     } catch (const postgres::SourceBusy&) {
-      // Another process has read it since this one lost its session: `change_subscriptions` ends
-      // the subscription.
+      // Another process reads the labeler since this process lost its session.
+      // `change_subscriptions` ends the subscription.
       continue;
     }
   }
@@ -123,7 +126,7 @@ void DiscoveredLabelers::ask_for_documents(const std::vector<std::string>& dids,
     documents_.answered(answer.did, answer.account, now);
   }
   for (const std::string& did : documents_.due(dids, now)) {
-    // The stored identities have no addresses of labelers.
+    // The document is requested now, because the stored identities have no addresses of labelers.
     accounts_.identity(
         did, accounts::AccountSource::Freshness::Now,
         [answers = answers_, did](Result<documents::Account> account) {
@@ -164,7 +167,7 @@ void DiscoveredLabelers::change_subscriptions(postgres::Session& session,
   std::size_t begun = 0;
   for (auto& [name, labeler] : chosen) {
     if (begun == kBeginAtOnce) break;
-    // One that ends begins again when it has ended.
+    // A subscription that ends can begin again when it has ended.
     if (readings_.contains(name) || ended_.contains(name)) continue;
     begin(session, name, std::move(labeler));
     ++begun;
@@ -195,14 +198,15 @@ void DiscoveredLabelers::finish_ended(postgres::Session& session) {
     const auto next = std::next(ended);
     LabelerSubscription& subscription = *ended->second.subscription;
     if (subscription.drain(std::chrono::steady_clock::now()) && subscription.leave_pool()) {
-      // The labels stay. If the labeler comes back, all of them are read again.
+      // The labels of the labeler stay. If the subscription begins again, it reads all labels
+      // again.
       const bool is_own = ended->second.lock != nullptr;
       ended->second.lock.reset();
       if (is_own) {
         try {
           tables::forget_source(session, ended->first);
         } catch (const postgres::SourceBusy&) {
-          // Another process reads it now, and has the cursor.
+          // Another process now reads the labeler, and needs its cursor.
           is_busy_ = false;
         }
       }
@@ -238,7 +242,7 @@ void DiscoveredLabelers::close() {
 }
 
 bool DiscoveredLabelers::drain(std::chrono::steady_clock::time_point deadline) {
-  // A labeler whose key cannot be asked for must not use up the time of the others.
+  // A labeler whose key cannot be requested must not use up the time of the other labelers.
   deadline = std::min(deadline, std::chrono::steady_clock::now() + kDrainPatience);
   bool drained = true;
   for (Readings* readings : {&readings_, &ended_}) {
@@ -251,7 +255,8 @@ bool DiscoveredLabelers::drain(std::chrono::steady_clock::time_point deadline) {
 
 bool DiscoveredLabelers::save() {
   if (!thread_.session().is_connected()) {
-    // The locks are lost: another process may have the labelers by now.
+    // The locks are lost, so another process may read the labelers, and this process must not save
+    // their cursors.
     return std::all_of(readings_.begin(), readings_.end(), [](const auto& reading) {
       const auto watermark = reading.second.subscription->watermark();
       return !watermark || watermark->seq == reading.second.saved;
@@ -269,8 +274,6 @@ bool DiscoveredLabelers::save() {
 void DiscoveredLabelers::drop() {
   thread_.stop();
 }
-
-// What DiscoveredLabelers counts and logs.
 
 void DiscoveredLabelers::count(const LabelerChoice& choice, std::size_t found) {
   metrics_.found = found;

@@ -27,7 +27,7 @@
 
 namespace skua::sources {
 
-/// Metrics of the discovery of labelers. Any thread.
+/// Metrics of the discovery of labelers. Any thread may use them.
 struct LabelerMetrics {
   Gauge found{"discovered_labelers", "skua_discovered_labelers", "accounts",
               "Active accounts with a labeler record that were considered"};
@@ -46,57 +46,58 @@ struct LabelerMetrics {
                    "Connections to discovered labelers that failed or ended"};
 };
 
-/// Subscribes to the labelers that the database knows (`bsky.labelers`), and ends the subscriptions
-/// of those that disappear: the record is deleted, the account is inactive, or its DID document
-/// names no labeler any more. Any account can publish such a record: see LabelerLimits, LabelLimits
-/// and SubscriptionServices for the limits. Has a thread and a connection of its own, which saves
-/// the cursors of all of them. Owned and called by one thread; the const functions any.
+/// Subscribes to the labelers that the database knows (`bsky.labelers`). A subscription ends when
+/// the record is deleted, the account is inactive, or its DID document names no labeler any more.
+/// Any account can publish such a record, so LabelerLimits, LabelLimits and SubscriptionServices
+/// set limits. One connection, on a thread of its own, saves the cursors of all labelers. One
+/// thread owns and calls the object. Any thread may call its const functions.
 ///
-/// While another process discovers labelers for the same database, or reads one of them, this one
-/// leaves them alone, and tries again later.
+/// If another process discovers labelers for the same database, or reads one of them, this process
+/// does not read these labelers, and tries again later.
 class DiscoveredLabelers {
  public:
   struct Options {
     LabelerLimits limits;
-    /// The names of the sources that the settings name.
+    /// The names of the sources that the settings contain.
     std::set<std::string> named = {};
     std::string ca_file;
-    /// Also permits addresses without TLS.
+    /// Whether addresses without TLS are permitted, too.
     bool allow_private_hosts = false;
-    /// The limit of one labeler.
+    /// The maximum number of labels that one labeler may send in a second.
     double labels_per_second = 500;
-    /// A labeler that fails is tried again after a pause, which doubles up to hours.
+    /// The policy for a labeler that fails: the pause before the next attempt doubles up to hours.
     transport::ReconnectPolicy::Options reconnect{.first = std::chrono::seconds(5),
                                                   .longest = std::chrono::hours(4),
                                                   .healthy_after = std::chrono::minutes(5)};
     LabelerDocuments::Options documents = {};
-    /// How often the table is read and the cursors are saved.
+    /// The interval at which the table is read and the cursors are saved.
     std::chrono::milliseconds interval{2'000};
-    /// Adds metrics that are counted elsewhere in the process; called on any thread.
+    /// Adds metrics that other parts of the process count. Any thread may call it.
     std::function<void(pipeline::Metrics&)> complete = {};
   };
 
-  /// The name of the source that all discovered labelers are together.
+  /// The name of the source in metrics and locks that stands for all discovered labelers.
   static constexpr const char* kName = "labeler:discovered";
 
-  /// `accounts` gives the documents and the keys; all outlive it, `pool` until its end.
+  /// `accounts` supplies the documents and the keys. `runtime` and `accounts` outlive the object,
+  /// and so does `pool` until its end.
   DiscoveredLabelers(postgres::Runtime& runtime, Options options, accounts::AccountSource& accounts,
                      writer::WorkerPool& pool);
   ~DiscoveredLabelers();
   DiscoveredLabelers(const DiscoveredLabelers&) = delete;
   DiscoveredLabelers& operator=(const DiscoveredLabelers&) = delete;
 
-  /// After `pool` was started.
+  /// Starts the thread. Call it after the start of `pool`.
   void start() { thread_.start(); }
 
-  // A stop, in this order: see SourceRun.
+  // The steps of a stop, in this order. SourceRun describes them.
   void close();
   bool drain(std::chrono::steady_clock::time_point deadline);
   void end() { verification_.stop(); }
   bool save();
   void drop();
 
-  /// The sums over all discovered labelers.
+  /// Returns the sums over all discovered labelers.
   pipeline::Metrics metrics() const;
   const LabelerMetrics& counters() const { return metrics_; }
 
@@ -105,10 +106,10 @@ class DiscoveredLabelers {
 
   struct Reading {
     std::unique_ptr<LabelerSubscription> subscription;
-    /// Null: the session that held it has ended.
+    /// The lock of the source. It is null if the session that held it has ended.
     std::unique_ptr<postgres::SourceLock> lock;
     std::optional<std::int64_t> saved;
-    /// Counts of the subscription that were added to the totals already.
+    /// The part of the subscription's failures that the totals already contain.
     std::uint64_t failures = 0;
   };
   /// The key is the name of the source.
@@ -120,11 +121,11 @@ class DiscoveredLabelers {
   using Answers = Guarded<std::vector<Answer>>;
 
   std::chrono::milliseconds look(postgres::LazySession& session);
-  /// Takes the locks that are missing. False: another process discovers labelers.
+  /// Takes the missing locks. Returns false if another process discovers labelers.
   bool take_locks(postgres::Session& session);
   void ask_for_documents(const std::vector<std::string>& dids, TimePoint now);
   void change_subscriptions(postgres::Session& session, const std::vector<std::string>& dids);
-  /// Begins a subscription. A labeler that another process reads is left out.
+  /// Begins a subscription. Does nothing if another process reads the labeler.
   void begin(postgres::Session& session, const std::string& name, ChosenLabeler labeler);
   /// Closes subscriptions that must end, and destroys them once the workers no longer use them.
   void finish_ended(postgres::Session& session);
@@ -143,7 +144,8 @@ class DiscoveredLabelers {
   LabelerMetrics metrics_;
   SubscriptionServices services_;
   LabelerDocuments documents_;
-  /// Shared with look-ups whose answers may come after the destructor.
+  /// The answers of look-ups, which may come after the destructor. Therefore look-ups share the
+  /// ownership.
   const std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
   // The thread uses these maps. It changes them under the lock, because `metrics` reads them.
   mutable std::mutex mutex_;
@@ -152,7 +154,7 @@ class DiscoveredLabelers {
   Readings ended_;
   std::unique_ptr<postgres::SourceLock> lock_;
   bool is_busy_ = false;
-  /// The last log line, and the time from which another one is permitted.
+  /// The last log line, and the time from which the next one is permitted.
   std::string said_;
   TimePoint say_at_{};
   postgres::SessionThread thread_;

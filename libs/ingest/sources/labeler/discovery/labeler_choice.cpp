@@ -13,14 +13,14 @@ namespace skua::sources {
 
 namespace {
 
-/// A labeler, and what the limits need.
+/// A labeler, and the properties that the limits apply to.
 struct Considered {
   ChosenLabeler labeler;
   std::string name;
   std::string site;
 };
 
-/// The address of an account's labeler, or why there is none.
+/// Sets `endpoint` to the address of an account's labeler, or returns the reason why it has none.
 std::optional<LeftOut> read_endpoint(const LabelerCandidate& candidate, const LabelerLimits& limits,
                                      transport::Endpoint& endpoint) {
   if (candidate.origin == nullptr) return LeftOut::Unanswered;

@@ -11,7 +11,7 @@ namespace skua::sources {
 std::vector<std::string> LabelerDocuments::due(const std::vector<std::string>& dids,
                                                TimePoint now) {
   const std::unordered_set<std::string_view, SeededHash> wanted(dids.begin(), dids.end());
-  // An answer that is missing still comes.
+  // An entry with a missing answer stays, because the answer will still come.
   std::erase_if(entries_, [&](const auto& entry) {
     return !entry.second.is_asked && !wanted.contains(entry.first);
   });

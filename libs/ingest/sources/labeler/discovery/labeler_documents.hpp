@@ -12,30 +12,32 @@
 
 namespace skua::sources {
 
-/// What the DID documents of labelers say about their addresses, and when each is asked for again.
-/// Of the given accounts only, so that it is bounded. No I/O and no clock of its own; one thread.
+/// The addresses of labelers in their DID documents, and the times at which the documents must be
+/// requested again. It only has entries for the given accounts, so its size is bounded. It does no
+/// I/O and has no clock. One thread uses it.
 class LabelerDocuments {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   struct Options {
-    /// Documents that are asked for at a time.
+    /// The maximum number of documents that are requested at a time.
     std::size_t at_once = 8;
-    /// A document is asked for again after this time.
+    /// The time after which a document is requested again.
     std::chrono::milliseconds fresh_for = std::chrono::hours(1);
-    /// After a failure it is asked for sooner: the first wait, which doubles up to `fresh_for`.
+    /// The first wait after a failure. The wait doubles up to `fresh_for`.
     std::chrono::milliseconds retry_after = std::chrono::seconds(30);
   };
 
   explicit LabelerDocuments(Options options) : options_(options) {}
 
-  /// The accounts whose documents are to be asked for now. Each needs a call of `answered`.
-  /// Accounts that are not among `dids` are forgotten.
+  /// Returns the accounts whose documents must be requested now. Each needs a call of `answered`.
+  /// Entries of accounts that are not in `dids` are removed.
   std::vector<std::string> due(const std::vector<std::string>& dids, TimePoint now);
-  /// A failure does not change what is known.
+  /// Stores an answer. A failure does not change the known address.
   void answered(const std::string& did, const Result<documents::Account>& answer, TimePoint now);
 
-  /// What the last document said. Null: there was none yet. Empty: the account has no labeler.
+  /// Returns the address in the last document. Returns null if no document has come yet, and an
+  /// empty text if the account has no labeler.
   const std::string* origin_of(const std::string& did) const;
   /// Whether an answer is missing.
   bool is_waiting() const { return asked_ > 0; }

@@ -9,10 +9,11 @@
 namespace skua::sources {
 namespace {
 
-/// Messages of a discovered labeler that are in memory at a time. With a message of the largest
-/// size on top, all labelers together stay bounded.
+/// The messages of a discovered labeler that are in memory at a time. The limits, and one message
+/// of the largest size, bound the memory of all labelers together.
 constexpr pipeline::InFlightList::Limits kInFlight{.frames = 200, .bytes = std::size_t{1} << 20};
-/// The largest message. A labeler sends single labels, or some at a time.
+/// The size of the largest message. It suffices because a labeler sends single labels, or some at a
+/// time.
 constexpr std::size_t kLargestMessage = std::size_t{1} << 20;
 
 }  // namespace

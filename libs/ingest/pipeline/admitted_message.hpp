@@ -8,10 +8,10 @@
 
 namespace skua::pipeline {
 
-/// A message of a source that has a place in the in-flight list, and what the intake has read from
-/// it. Moved, never copied: the views of FramePeek point into its bytes, which keep their place.
-/// Without a sequence number `seq` is 0; `did` is empty if the message names no account, or cannot
-/// be read.
+/// A message of a source that has a place in the in-flight list, and the fields that the intake has
+/// read from it. It is moved, never copied: the views of FramePeek point into its bytes, which keep
+/// their address. `seq` is 0 if there is no sequence number. `did` is empty if the message names no
+/// account, or cannot be read.
 struct AdmittedMessage : event::FramePeek {
   AdmittedMessage() = default;
   AdmittedMessage(AdmittedMessage&&) noexcept = default;
@@ -22,7 +22,8 @@ struct AdmittedMessage : event::FramePeek {
   Bytes bytes;
   InFlightList::Ticket ticket = 0;
   Timestamp received_at;
-  /// Why it cannot be read: see transport::RawFrame. It becomes a dead letter.
+  /// The reason why the message cannot be read (see transport::RawFrame). Such a message becomes a
+  /// dead letter.
   ErrorCode defect{};
 };
 

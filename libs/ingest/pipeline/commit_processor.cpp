@@ -28,8 +28,8 @@ Drop gap() {
   return {verify::errc::parked_over_budget, true};
 }
 
-/// Asks for the identity of the account. Nothing: its host would have to be asked, and the account
-/// no longer waits for it.
+/// Returns a question for the identity of the account. Returns nothing if the answer would need the
+/// account's host, and the account no longer waits for its host.
 std::optional<Ask> ask_identity(std::string_view did, Answers& answers, bool skips_host,
                                 Freshness freshness) {
   if (!skips_host || atproto::is_plc_did(did)) return Ask{Ask::What::Identity, freshness};
@@ -48,22 +48,22 @@ bool is_deletion(const event::AccountChange& change) {
   return !change.active && change.status == "deleted";
 }
 
-/// The event of an #account or #identity message; null: the message has none.
+/// Returns the event of an #account or #identity message, or null if the message has none.
 template <class Change>
 Change* change_in(event::DecodedFrame& message) {
   return message.events.empty() ? nullptr : std::get_if<Change>(&message.events.front().body);
 }
 
-/// Looks at operations of an accepted commit whose records are missing from its blocks. If the
-/// record did not change, nothing is missing, and the event is removed. Returns whether a record is
-/// missing: its event is a Rejection.
+/// Removes the events of operations of an accepted commit whose records are missing from its
+/// blocks, if the record did not change. Returns whether another record is missing, whose event is
+/// a Rejection.
 bool lacks_records(event::DecodedFrame& message) {
   std::vector<event::UnresolvedEvent>& events = message.events;
   const auto is_rejection = [](const event::UnresolvedEvent& event) {
     return std::holds_alternative<event::Rejection>(event.body);
   };
   if (message.claim.malformed_ops) return false;
-  // An op has the same index in both lists.
+  // An operation has the same index in both lists.
   bool lacks = false;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -88,7 +88,7 @@ tables::RepositoryRow row_of(std::string_view did, const verify::KnownRepository
   return row;
 }
 
-/// Whether a revision is newer than the status that hides its account.
+/// Whether a revision is newer than the status that hides the account.
 bool contradicts_status(const verify::KnownRepository& repository, atproto::Tid rev) {
   const auto hidden_since = repository.hidden_since();
   return hidden_since ? rev.time() > *hidden_since : !repository.active();
@@ -125,7 +125,8 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
     return Ask{Ask::What::Repository};
   }
   verify::RepositoryState state = repository->state();
-  // The #account message that says that the account is active again may be missing.
+  // The host is asked because the #account message that says that the account is active again may
+  // be missing.
   const bool asks_host = options_.has_hosts && !skips_host &&
                          contradicts_status(*repository, *message.rev) &&
                          (answers.asked_host || repository->may_ask_host(now));
@@ -144,14 +145,14 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
   Accept accept;
   auto accepted = verifier_.verify(message, *commit, *key, state);
   if (!accepted && reason_of(accepted.error()) == verify::errc::wrong_signature) {
-    // The key may have changed without a message; or this run is behind, and the commit was signed
-    // with a former key.
+    // The key may have changed without a message, or this run lags and the commit was signed with a
+    // former key.
     if (!answers.has_fresh_identity) {
       if (const auto ask = ask_identity(message.did, answers, skips_host, Freshness::Recent)) {
         return *ask;
       }
     }
-    // Only the directory keeps former keys.
+    // Only the PLC directory keeps former keys.
     if (!answers.has_former_keys && atproto::is_plc_did(message.did) && options_.has_hosts) {
       return Ask{Ask::What::FormerKeys};
     }
@@ -165,7 +166,7 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
   }
   if (!accepted) {
     const verify::errc reason = reason_of(accepted.error());
-    // The host may have a newer key.
+    // The signature may be right, because the host may have a newer key.
     if (answers.skipped_host && reason == verify::errc::wrong_signature) return gap();
     return Drop{reason, verify::is_signed(reason)};
   }
@@ -181,7 +182,7 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
     return Drop{verify::errc::inactive_account};
   }
   accept.is_first = verify::is_first(accepted->continuity);
-  // The handle was fetched for an earlier message, which was dropped.
+  // The message for which the handle was fetched was dropped, so the handle is requested again.
   if (accept.is_first && !answers.document_handle && !answers.has_fresh_identity) {
     if (const auto ask = ask_identity(message.did, answers, skips_host, Freshness::Known))
       return *ask;
@@ -193,7 +194,7 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
   repository->set_head(accepted->head);
   accept.is_verified = true;
   if (message.type == event::MessageType::Commit) accept.wants_resync = lacks_records(message);
-  // Commits of an account that is not active were dropped.
+  // While the account was not active, its commits were dropped, so a break shows missing commits.
   if (accept.is_active_again && accepted->continuity == verify::Continuity::Broken) {
     accept.wants_resync = true;
   }
@@ -209,21 +210,22 @@ Outcome CommitProcessor::process_account(event::DecodedFrame& message, const Ans
   verify::KnownRepository* repository = repository_of(message.did);
   if (repository == nullptr && !skips_host) return Ask{Ask::What::Repository};
   change->purge = is_deletion(*change);
-  // The hosting status hides an account. It is about the present: a run that is behind still
-  // accepts earlier commits of the account, because their signatures prove them.
+  // The hosting status decides whether the account is hidden now. A run that lags still accepts
+  // earlier commits of the account, because their signatures prove them.
   const bool counts = change->active || is_status_of_host(*change);
   Accept accept;
   if (!change->active && is_status_of_host(*change) && options_.has_hosts) {
     if (!answers.asked_host && !skips_host) return Ask{Ask::What::HostStatus};
     if (!answers.host_status) {
-      // An account that is hidden can come back; a record that is purged cannot.
+      // Without an answer nothing is purged, because an account that is hidden can come back, but a
+      // purged record cannot.
       change->purge = false;
       accept.is_unsettled = true;
       accept.wants_resync = repository == nullptr || repository->state().head.has_value();
     } else if (answers.host_status->active) {
       return Stale{};
     } else {
-      // A purge cannot be undone: both must say `deleted`.
+      // A purge cannot be undone, so both the message and the host must say `deleted`.
       change->purge = change->purge && answers.host_status->status == "deleted";
       if (!answers.host_status->status.empty()) change->status = answers.host_status->status;
     }
@@ -245,7 +247,7 @@ Outcome CommitProcessor::process_identity(event::DecodedFrame& message, Answers&
   }
   if (answers.is_tombstoned) return process_tombstone(message);
   auto* change = change_in<event::IdentityChange>(message);
-  // The message is a claim of a host: only the handle in the document counts.
+  // The message is a claim of a host, so only the handle in the document counts.
   if (change != nullptr && answers.document_handle) change->handle = answers.document_handle;
   return Accept{};
 }
@@ -297,7 +299,8 @@ void CommitProcessor::set_identity(std::string_view did, const Result<documents:
                                    Freshness freshness, Timestamp now) {
   verify::KnownRepository* repository = repository_of(did);
   if (repository == nullptr) return;
-  // If no key is known, a host that failed as often as it is tried counts as one without a key.
+  // If no key is known, a host that still fails after the last attempt counts as a host without a
+  // key.
   const bool is_final = !repository->key() && freshness != Freshness::Now;
   // The failure of a server does not invalidate a known key.
   if (account) {

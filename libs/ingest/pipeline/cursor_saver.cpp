@@ -12,10 +12,11 @@
 namespace skua::pipeline {
 namespace {
 
-/// How long another owner of a source is waited for after a lost connection. A server that was cut
-/// off from a process ends its session after a minute (postgres/connection_string.cpp).
+/// The time for which the saver waits for another owner of a source after a lost connection. A
+/// server that was cut off from a process ends its session after a minute
+/// (postgres/connection_string.cpp).
 constexpr std::chrono::minutes kBusyPatience{5};
-/// The locks go with a broken connection: the saver takes them again sooner than the next save.
+/// The locks end with a broken connection, so the saver takes them again sooner than the next save.
 constexpr std::chrono::milliseconds kRetry{1'000};
 
 }  // namespace
@@ -51,7 +52,8 @@ void CursorSaver::prepare(postgres::Session& session) {
   for (const std::string& source : options_.sources) {
     locks.push_back(std::make_unique<postgres::SourceLock>(session, source));
   }
-  // In this order: a bootstrap that begins looks for sources that are held.
+  // The locks must be taken before this check, because a bootstrap that begins looks for sources
+  // whose locks are held.
   if (backfill::bootstrap_is_open(session)) {
     throw std::runtime_error(
         "a bootstrap is open: `skua backfill --bootstrap` fills this database, whose indexes are "
@@ -87,14 +89,16 @@ std::chrono::milliseconds CursorSaver::save_or_wait() {
 }
 
 void CursorSaver::save() {
-  // The locks went with the connection: another process may have the source by now.
+  // The locks end with the connection, and another process may then take the source. Therefore
+  // `get` takes the locks again when it makes a new connection.
   postgres::Session& session = thread_.session().get();
   try {
     save_position(session);
     for (std::size_t i = 0; i < options_.sources.size(); ++i) {
       tables::save_metrics(session, options_.sources[i], progress_.metrics(i));
     }
-    // The WAL that the server has on disk now a later server must have, too.
+    // The WAL position that the server has on disk now must also exist on a later server, so it is
+    // noted.
     session.note_wal_position();
   } catch (const postgres::ServerError&) {
     locks_.clear();
@@ -111,7 +115,8 @@ void CursorSaver::save_position(postgres::Session& session) {
     if (moved[i] && moved[i]->seq == saved_[i]) moved[i].reset();
     has_moved = has_moved || moved[i];
   }
-  // In this order: what the cursor has passed must be among what is saved of repositories.
+  // The watermarks are read before the heads and gaps, so that the saved state of repositories
+  // contains everything that the cursor has passed.
   static const std::vector<tables::RepositoryProgress> kNone;
   static const std::vector<tables::Gap> kNoGaps;
   const auto end = options_.heads != nullptr ? progress_.first_unfinished() : 0;

@@ -19,31 +19,32 @@
 
 namespace skua::pipeline {
 
-/// Owns a source for this process, or several that stand by for each other. It holds their session
-/// advisory locks, which keep a second process away. At an interval, and at the end, it saves the
-/// watermarks as cursors, together with the verified heads, in one transaction. It has a thread and
-/// a connection of its own.
+/// Owns a source for this process, or several sources that stand by for each other. It holds their
+/// session advisory locks, which keep a second process away. At an interval, and at the end, it
+/// saves the watermarks as cursors, together with the verified heads, in one transaction. It has a
+/// thread and a connection of its own.
 ///
-/// While the database is down nothing is saved. Afterwards the locks are taken again; if the server
-/// has not noticed the end of this process's former session, that session is terminated. If another
-/// process holds a lock for some minutes, this process must stop.
+/// While the database is not reachable, nothing is saved. After that the saver takes the locks
+/// again. If the server has not noticed the end of this process's former session, the saver
+/// terminates that session. If another process holds a lock for some minutes, this process must
+/// stop.
 class CursorSaver {
  public:
   struct Options {
     std::vector<std::string> sources;
     std::chrono::milliseconds interval{10'000};
-    /// The verified heads to save with the cursor; null: none.
+    /// The verified heads to save with the cursor. Null means that there are none.
     PendingHeads* heads = nullptr;
     tables::Resync resync = tables::Resync::Complete;
   };
   using Watermark = InFlightList::Watermark;
 
-  /// Gives the values to save. Called on the saver's thread.
+  /// Supplies the values to save. The saver's thread calls the functions.
   struct Progress {
-    /// For the source of this index.
+    /// Returns the watermark of the source with this index.
     std::function<std::optional<Watermark>(std::size_t)> watermark;
     std::function<InFlightList::Ticket()> first_unfinished;
-    /// The JSON that `skua status` shows of a source.
+    /// Returns the JSON of a source for `skua status`.
     std::function<std::string(std::size_t)> metrics;
   };
 
@@ -54,19 +55,20 @@ class CursorSaver {
   CursorSaver(const CursorSaver&) = delete;
   CursorSaver& operator=(const CursorSaver&) = delete;
 
-  /// The cursor that was saved before this process began; nothing: none.
+  /// Returns the cursor that was saved before this process began, or nothing if there was none.
   std::optional<std::int64_t> saved(std::size_t source = 0) const {
     return saved_at_start_[source];
   }
 
-  /// Starts saving. That another process has taken the source is a fatal error.
+  /// Starts saving. If another process has taken the source, the saver reports a fatal error.
   void start(Progress progress);
 
-  /// Saves now, on the saver's thread, instead of at the end of the interval. Any thread.
+  /// Saves at once, on the saver's thread, instead of at the end of the interval. Any thread may
+  /// call it.
   void save_soon() { thread_.notify(); }
 
-  /// Ends the thread and saves a last time. False: that failed, and the stored cursor is an earlier
-  /// one.
+  /// Ends the thread and saves a last time. Returns false if the save failed. The stored cursor is
+  /// then an earlier one.
   bool stop();
 
   /// Ends the thread and saves nothing.
@@ -75,23 +77,24 @@ class CursorSaver {
  private:
   /// Takes the locks with a new session.
   void prepare(postgres::Session& session);
-  /// One round: saves, and returns the time until the next.
+  /// Executes one round: saves, and returns the time until the next round.
   std::chrono::milliseconds save_or_wait();
-  /// Another session holds the lock. False: for so long that it must be another process.
+  /// Decides whether to wait while another session holds the lock. Returns false if the session has
+  /// held it for so long that it must belong to another process.
   bool waits_for(const postgres::SourceBusy& busy);
-  /// One round. Throws postgres::ServerError when the database is down, postgres::SourceBusy when
-  /// another process holds the source.
+  /// Saves once. Throws postgres::ServerError if the database is not reachable, and
+  /// postgres::SourceBusy if another process holds the source.
   void save();
   void save_position(postgres::Session& session);
 
   const Options options_;
-  /// PostgreSQL's.
+  /// PostgreSQL's clock.
   const Clock& clock_;
-  /// Since when another session holds a lock; nothing: none does.
+  /// The time since which another session holds a lock, or nothing if none does.
   std::optional<std::chrono::steady_clock::time_point> busy_since_;
-  /// In the thread's session: they go before it.
+  /// The locks refer to the thread's session, and must be destroyed before it.
   std::vector<std::unique_ptr<postgres::SourceLock>> locks_;
-  // By source.
+  // The index of these vectors is the source.
   std::vector<std::optional<std::int64_t>> saved_at_start_;
   std::vector<std::optional<std::int64_t>> saved_;
   Progress progress_;

@@ -10,10 +10,10 @@
 
 namespace skua::pipeline {
 
-/// Runs the decoding of a message. An unexpected exception before the message was handed on is
-/// blamed on the message: the message becomes a dead letter with the exception as its reason, the
-/// counter `unforeseen` grows, and the result is false. Errors of the machine (is_of_machine) and
-/// exceptions after the hand-over pass on to the DecodeThread.
+/// Runs the decoding of a message. If an unexpected exception comes before the message was handed
+/// on, the message is assumed to be the cause: it becomes a dead letter with the exception as its
+/// reason, the counter `unforeseen` grows, and the result is false. Errors of the machine
+/// (is_of_machine) and exceptions after the hand-over reach the DecodeThread.
 template <class Work>
 bool guard_message(const DispatchServices& services, AdmittedMessage& message, Work&& work) {
   try {

@@ -14,7 +14,7 @@
 
 namespace skua::pipeline {
 
-/// A message or an answer, and the hash of the account whose turn it takes.
+/// A message or an answer, and the hash of the account whose turn it uses.
 struct DecodeItem {
   using Answer = std::function<void()>;
 

@@ -62,8 +62,8 @@ void add_handle(event::DecodedFrame& message, const std::optional<std::string>& 
   message.events.push_back(std::move(event));
 }
 
-/// Adds an account event to a commit of an account that is active again. Its time is that of the
-/// commit, which is later than the stored status.
+/// Adds an account event to a commit of an account that is active again. The time of the event is
+/// the time of the commit, which is later than the stored status.
 void add_active_status(event::DecodedFrame& message) {
   event::UnresolvedEvent event;
   event.did = message.did;
@@ -129,8 +129,8 @@ Decoder::Step Decoder::step(PendingFrame& job) {
 }
 
 Decoder::Step Decoder::decode_and_process(PendingFrame& job) {
-  // The known head of an account that the filter excludes stays as it is: when the account is back,
-  // its missed commits show as a gap.
+  // The known head of an account that the filter excludes is not changed. When the filter includes
+  // the account again, its missed commits therefore show as a gap.
   filter_ = services_.out.filter_now();
   if (is_left_out(filter_, job.did)) {
     const bool is_decoded = may_signal(services_.out, *filter_, job.did, job.bytes) &&
@@ -218,8 +218,6 @@ void Decoder::drop_stale(const PendingFrame& job, const event::DecodedFrame& mes
                           job.did, job.seq);
   services_.out.in_flight.decoded(job.ticket, 0, message.time);
 }
-
-// The questions of a Decoder, their answers, and the frames that are parked until then.
 
 void Decoder::ask(PendingFrame& job, const CommitProcessor::Ask& question) {
   using What = CommitProcessor::Ask::What;
@@ -317,7 +315,7 @@ void Decoder::identity_found(const std::string& did, std::uint64_t question,
                              accounts::AccountSource::Freshness freshness,
                              const Result<documents::Account>& account) {
   processor_.set_identity(did, account, freshness, services_.out.now());
-  if (question == 0) return;  // a refresh, while the stream continues
+  if (question == 0) return;  // the answer belongs to a refresh, while the stream continues
   end_skip(did, question);
   PendingFrame* job = waiting_for(did, question);
   if (job == nullptr) return;
@@ -379,7 +377,8 @@ bool Decoder::replaces_last(Parked& parked, PendingFrame& job) {
   const auto is_identity = [](const PendingFrame& one) {
     return one.type == event::MessageType::Identity;
   };
-  // The question of the first job may have been answered before the document changed.
+  // The first frame is not replaced, because its question may have been answered before the
+  // document changed.
   if (parked.jobs.size() < 2) return false;
   PendingFrame& last = parked.jobs.back();
   if (!is_identity(job) || !is_identity(last)) return false;

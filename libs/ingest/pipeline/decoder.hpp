@@ -28,12 +28,12 @@
 
 namespace skua::pipeline {
 
-/// Decodes and verifies the frames of a relay. CommitProcessor decides; the decoder asks its
+/// Decodes and verifies the frames of a relay. CommitProcessor decides, and the decoder asks its
 /// questions for a key, a head or a hosting status. The frame that needs the answer, and later
-/// frames of its account, are parked until the answer comes; other accounts continue. A frame is
+/// frames of its account, are parked until the answer comes. Other accounts continue. A frame is
 /// decoded once.
 ///
-/// The in-flight list bounds the parked frames. ParkedBudget bounds those that wait for the
+/// The in-flight list bounds the parked frames. ParkedBudget bounds the frames that wait for the
 /// account's own host. An account beyond that budget no longer waits for its host, until the host
 /// has answered. Commits that cannot be verified without the host are dropped and counted
 /// (parked_over_budget), and the repository waits for a resync. #account and #identity messages
@@ -45,11 +45,12 @@ class Decoder final : public AnyDecoder {
     PendingFrame() = default;
     explicit PendingFrame(AdmittedMessage message) : AdmittedMessage(std::move(message)) {}
 
-    /// The number of the question that it waits for; 0: it waits for a head, or for nothing.
+    /// The number of the question that the frame waits for. It is 0 if the frame waits for a head,
+    /// or for nothing.
     std::uint64_t question = 0;
-    /// It waits for the host of its account.
+    /// Whether the frame waits for the host of its account.
     bool waits_for_host = false;
-    /// The decoded frame, after it waited; null: it did not wait yet.
+    /// The decoded frame, after it has waited. It is null if the frame has not waited yet.
     std::unique_ptr<event::DecodedFrame> decoded;
     Answers answers;
   };
@@ -63,16 +64,16 @@ class Decoder final : public AnyDecoder {
  private:
   /// Whether a frame is done, or waits for an answer.
   enum class Step : std::uint8_t { Done, Waits };
-  /// The parked frames of an account, in order: the first waits for an answer, the others for the
-  /// first.
+  /// The parked frames of an account, in order. The first frame waits for an answer, and the others
+  /// wait for the first.
   struct Parked {
     std::deque<PendingFrame> jobs;
     std::size_t bytes = 0;
   };
 
-  /// A job that FutureGate has passed.
+  /// Begins with a frame that FutureGate has passed.
   void begin(PendingFrame job);
-  // The answers to the questions.
+  // These functions take the answers to the questions.
   void row_found(const tables::RepositoryRow& row);
   void repository_found(FoundRepository found);
   void identity_found(const std::string& did, std::uint64_t question,
@@ -82,25 +83,26 @@ class Decoder final : public AnyDecoder {
                     Result<documents::HostStatus> status);
   void former_keys_found(const std::string& did, std::uint64_t question,
                          Result<std::vector<atproto::Multikey>> keys);
-  /// The frame that waits for the answer to this question; null: none.
+  /// Returns the frame that waits for the answer to this question, or null if there is none.
   PendingFrame* waiting_for(const std::string& did, std::uint64_t question);
-  /// Continues with the parked frames of an account.
+  /// Continues to process the parked frames of an account.
   void resume(const std::string& did);
-  /// Whether the message has replaced the last parked one of its account. Both are #identity
-  /// messages, which only mean that the document may have changed.
+  /// Replaces the last parked message of the account by this one, if both are #identity messages,
+  /// which only mean that the document may have changed. Returns whether it did so.
   bool replaces_last(Parked& parked, PendingFrame& job);
   void count_parked(const std::string& did, const Parked& parked);
-  /// Ends the wait of accounts until the others are within the budget.
+  /// Ends the wait of accounts until the remaining accounts are within the budget.
   void keep_to_budget();
-  /// The account no longer waits for its host.
+  /// Ends the wait of an account for its host.
   void skip_host(const std::string& did);
   bool skips_host(const PendingFrame& job) const;
-  /// The question that the account no longer waits for was answered. False: it was another one.
+  /// Reports that a question was answered. If the account no longer waits for the answer to this
+  /// question, the account may wait for its host again. Returns false if it was another question.
   bool end_skip(const std::string& did, std::uint64_t question);
 
   /// Processes a frame until it is done or needs an answer.
   Step step(PendingFrame& job);
-  /// The same; may throw.
+  /// Does the same as `step`, but may throw.
   Step decode_and_process(PendingFrame& job);
   Step process(PendingFrame& job, event::DecodedFrame& message);
 
@@ -123,25 +125,26 @@ class Decoder final : public AnyDecoder {
   event::FrameDecoder decoder_;
   event::DecodedFrame decoded_;
   CommitProcessor processor_;
-  /// For the current frame.
+  /// The filter for the current frame.
   filter::CurrentFilter::Snapshot filter_;
   std::unordered_map<std::string, Parked, SeededHash> parked_;
   ParkedBudget budget_;
-  /// Accounts that no longer wait for their host, and the question whose answer ends that; kLookup:
-  /// the look-up of the repository.
+  /// The accounts that no longer wait for their host, with the question whose answer ends this
+  /// state. kLookup stands for the look-up of the repository.
   std::unordered_map<std::string, std::uint64_t, SeededHash> skipped_hosts_;
   static constexpr std::uint64_t kLookup = 0;
   std::uint64_t questions_ = 0;
 };
 
-/// The parts of a pipeline's verification that ask the database and the network. Outlives the
+/// The parts of a pipeline's verification that ask the database and the network. They outlive the
 /// pipeline.
 class CommitVerification {
  public:
-  /// Of labels. `source` must outlive it.
+  /// Makes the verification of labels. `source` must outlive it.
   explicit CommitVerification(accounts::AccountSource& source)
       : accounts_(source), verification_{.accounts = accounts_} {}
-  /// Of commits. `source` and `heads` must outlive it. `heads`: see RepositoryLookup.
+  /// Makes the verification of commits. `source` and `heads` must outlive it. RepositoryLookup
+  /// describes `heads`.
   CommitVerification(postgres::Runtime& runtime, accounts::AccountSource& source,
                      PendingHeads* heads, verify::Level level)
       : accounts_(source),
@@ -164,7 +167,7 @@ class CommitVerification {
 
  private:
   accounts::AccountSource& accounts_;
-  /// Nothing: of labels.
+  /// It is nothing for labels.
   std::optional<RepositoryLookup> repositories_;
   const VerificationServices verification_;
 };

@@ -17,20 +17,20 @@ namespace skua::pipeline {
 
 class DecodeQueue;
 
-/// How the decoders of a pipeline verify messages. Outlives them.
+/// The parts with which the decoders of a pipeline verify messages. They outlive the decoders.
 struct VerificationServices {
   accounts::AccountSource& accounts;
-  /// Null: the messages are labels. The other members are for commits only.
+  /// It is null if the messages are labels. The other members are for commits only.
   RepositoryLookup* repositories = nullptr;
   verify::Level level = verify::Level::Full;
-  /// Null: heads are not stored.
+  /// It is null if heads are not stored.
   PendingHeads* heads = nullptr;
-  /// Repositories that all decoders together keep in memory.
+  /// The number of repositories that all decoders together keep in memory.
   std::size_t remembered = 1'000'000;
 };
 
-/// Passes answers to a decoder. Copies pass them to the same decoder, and may outlive it: then
-/// nothing happens. Any thread.
+/// Passes answers to a decoder. All copies pass them to the same decoder. A copy may outlive the
+/// decoder, and then drops the answers. Any thread may use it.
 class AnswerQueue {
  public:
   AnswerQueue() = default;
@@ -46,13 +46,13 @@ class AnswerQueue {
 /// The parts that a decoder uses. They outlive it.
 struct DecoderServices {
   DispatchServices out;
-  /// Null: messages are not verified. Outlives the decoders.
+  /// It is null if messages are not verified. It outlives the decoders.
   const VerificationServices* verification = nullptr;
-  /// The number of decoders: each keeps its share of the repositories in memory.
+  /// The number of decoders. Each keeps its share of the repositories in memory.
   std::size_t decoders = 1;
   /// The limits of this decoder.
   ParkedBudget::Limits parked = {};
-  /// Of this decoder; its DecodeThread sets it.
+  /// The queue of this decoder. Its DecodeThread sets it.
   AnswerQueue answers = {};
 };
 

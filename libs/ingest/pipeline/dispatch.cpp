@@ -12,7 +12,7 @@
 namespace skua::pipeline {
 namespace {
 
-/// How much of a message with a defect is stored.
+/// The number of bytes of a message with a defect that are stored.
 constexpr std::size_t kKeptOfDefect = std::size_t{64} << 10;
 
 /// Limits the time of a message about an account. The newest message counts, so a message with a
@@ -25,7 +25,7 @@ void bound_time(event::UnresolvedEvent& event, Timestamp now) {
   }
 }
 
-/// The number of its collection, 0 for a collection without a struct.
+/// Returns the number of the record's collection, or 0 for a collection without a struct.
 std::size_t collection_id(const event::RecordChange& change) {
   const std::size_t decoded = change.record.record.index();
   if (decoded != 0) return decoded;
@@ -42,7 +42,8 @@ bool is_outside(const tables::Filter& filter, const event::UnresolvedEvent& even
   }
   const auto* rejection = std::get_if<event::Rejection>(&event.body);
   if (rejection == nullptr) return false;
-  // A rejection without a collection, such as that of a frame, concerns all collections.
+  // A rejection without a collection, such as the rejection of a whole frame, concerns all
+  // collections.
   const std::string_view collection =
       std::string_view(rejection->what).substr(0, rejection->what.find('/'));
   return collection.size() < rejection->what.size() && atproto::is_nsid(collection) &&

@@ -19,18 +19,20 @@
 
 namespace skua::pipeline {
 
-/// What every decoder needs to pass events to the workers. Outlives the decoders.
+/// The parts with which every decoder passes events to the workers. They outlive the decoders.
 struct DispatchServices {
   postgres::Runtime& runtime;
   IntakeCounters& intake;
   InFlightList& in_flight;
-  /// Takes events. Never waits. The events of one account come from one thread.
+  /// Passes an event to its worker. It never waits. All events of one account must come from one
+  /// thread.
   std::function<void(event::UnresolvedEvent)> sink;
-  /// Null: everything passes. Read once for each message.
+  /// The filter, which is read once for each message. If it is null, everything passes.
   const filter::CurrentFilter* filter = nullptr;
-  /// Null: no collection is a signal.
+  /// If it is null, no collection is a signal collection.
   SignalAccounts* signals = nullptr;
-  /// Takes the repositories of which something is missing; null: none is downloaded again.
+  /// Takes the repositories of which something is missing. If it is null, no repository is
+  /// downloaded again.
   PendingHeads* gaps = nullptr;
 
   Timestamp now() const { return runtime.clocks.latest.now(); }
@@ -39,24 +41,26 @@ struct DispatchServices {
   }
 };
 
-/// True: the filter excludes this account, and its message is to be left out. `filter` may be null.
+/// Returns whether the filter excludes this account, so that its message must be left out. `filter`
+/// may be null.
 bool is_left_out(const filter::CurrentFilter::Snapshot& filter, std::string_view did);
 
-/// Whether the filter excludes an event: a record, or an operation on a record that cannot be read.
-/// The update of a record passes at any age, because a row of it may exist.
+/// Returns whether the filter excludes an event: a record, or an operation on a record that cannot
+/// be read. The update of a record passes at any age, because the record may already have a row.
 bool is_outside(const tables::Filter& filter, const event::UnresolvedEvent& event, Timestamp now);
 
-/// Whether a message that is left out must be decoded all the same, because its account may show up
-/// in a signal collection with it.
+/// Returns whether a message that is left out must be decoded nevertheless, because it may contain
+/// a record of a signal collection.
 bool may_signal(const DispatchServices& services, const tables::Filter& filter,
                 std::string_view did, ByteView message);
 
-/// Finishes and counts a message that is left out. `events`: its events, if it was decoded.
+/// Finishes and counts a message that is left out. `events` are its events, if it was decoded.
 void leave_out(const DispatchServices& services, InFlightList::Ticket ticket,
                std::span<const event::UnresolvedEvent> events);
 
 /// Passes the events of a message to the workers, without the records that the filter excludes. A
-/// message without events is finished. `time` is when the host made it. `filter` may be null.
+/// message without events is finished. `time` is the time at which the host made the message.
+/// `filter` may be null.
 void dispatch(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
               InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time);
@@ -67,15 +71,16 @@ void reject_message(const DispatchServices& services, InFlightList::Ticket ticke
                     Bytes message);
 
 /// Stores the beginning of a message with a defect as a dead letter, and marks the gap.
-/// `has_stable_seq`: see MessageReader.
+/// MessageReader describes `has_stable_seq`.
 void reject_defect(const DispatchServices& services, const AdmittedMessage& message,
                    bool has_stable_seq = true);
 
-/// The repository of the message's account waits for a resync, if it names one. Before the message
-/// is finished.
+/// Makes the repository of the message's account wait for a resync, if the message names an
+/// account. Call it before the message is finished.
 void mark_gap(const DispatchServices& services, const AdmittedMessage& message);
 
-/// Advances the newest event time, unless the time is in the future: a host's clock may be wrong.
+/// Advances the newest event time, unless the time is in the future, because a host's clock may be
+/// wrong.
 void note_time(IntakeCounters& intake, Timestamp time, Timestamp now);
 
 }  // namespace skua::pipeline

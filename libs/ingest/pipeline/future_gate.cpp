@@ -28,7 +28,8 @@ FutureGate::~FutureGate() {
 
 bool FutureGate::is_ahead(const MessageDates& dates) const {
   if (!dates.rev || !verify::is_of_the_future(*dates.rev, dates.time, clock_.now())) return false;
-  // A message that denies it itself says nothing about our clock.
+  // A message whose revision is also far ahead of the message's own time proves nothing about the
+  // local clock.
   return dates.time == Timestamp{} || dates.rev->time() <= dates.time + verify::kFuture;
 }
 

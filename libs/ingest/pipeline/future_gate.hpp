@@ -19,37 +19,41 @@ namespace skua::pipeline {
 
 /// The times that a message states.
 struct MessageDates {
-  /// The revision of the repository; nothing: the message has none.
+  /// The revision of the repository, or nothing if the message has none.
   std::optional<atproto::Tid> rev;
-  /// When the message was made; the epoch: it does not say.
+  /// The time at which the message was made. It is the epoch if the message has no time.
   Timestamp time{};
 };
 
-/// Those of a relay's frame.
+/// Returns the dates of a relay's frame.
 MessageDates dates_of(const event::FramePeek& frame);
 
 /// Distinguishes a revision in the future from a local clock that is slow. A message whose revision
 /// and time are far ahead of the local clock holds the messages of its decoder, in order. The
-/// messages behind it decide:
-/// - as many accounts in the present as in the future: the local clock is right. All messages pass,
-///   and the decoder drops those in the future.
-/// - several accounts in the future, and fewer in the present: the local clock is wrong. The
-/// messages
-///   stay until the clock has reached their times; this is logged. The in-flight list bounds them,
-///   and the cursor stays before them.
-/// - neither within a minute: all messages pass.
-/// An attacker needs more accounts than all others together to hold a stream.
+/// messages behind it decide between three cases.
 ///
-/// No I/O except the log. One thread, its decoder's. `clock` and `intake` outlive it.
+/// If they have as many accounts in the present as in the future, the local clock is right. All
+/// messages pass, and the decoder drops the messages in the future.
+///
+/// If they have several accounts in the future, and fewer in the present, the local clock is wrong.
+/// The messages stay until the clock has reached their times, which is logged. The in-flight list
+/// bounds the held messages, and the cursor stays before them.
+///
+/// If neither is the case within a minute, all messages pass.
+///
+/// To hold a stream, an attacker needs more accounts than all others together.
+///
+/// The gate does no I/O except for the log. Its decoder's thread uses it. `clock` and `intake`
+/// outlive it.
 class FutureGate {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  /// As many accounts ahead of the local clock make it count as wrong.
+  /// The number of accounts ahead of the local clock from which the clock counts as wrong.
   static constexpr std::size_t kSeveral = 5;
-  /// How long fewer accounts hold the messages.
+  /// The time for which fewer accounts hold the messages.
   static constexpr std::chrono::minutes kHoldTime{1};
-  /// How often to call `release` while messages are held.
+  /// The interval at which `release` must be called while messages are held.
   static constexpr std::chrono::milliseconds kTick{250};
 
   FutureGate(const Clock& clock, IntakeCounters& intake) : clock_(clock), intake_(intake) {}
@@ -57,10 +61,11 @@ class FutureGate {
   FutureGate(const FutureGate&) = delete;
   FutureGate& operator=(const FutureGate&) = delete;
 
-  /// True: the message passes. False: it was taken, and `release` returns it later.
+  /// Returns true if the message passes. If it returns false, it has taken the message, and
+  /// `release` returns the message later.
   bool pass(AdmittedMessage& message, const MessageDates& dates, SteadyTime now);
 
-  /// The messages that pass now, in order.
+  /// Returns the messages that pass now, in order.
   std::vector<AdmittedMessage> release(SteadyTime now);
 
   /// The number of held messages.
@@ -84,7 +89,7 @@ class FutureGate {
   boost::unordered_flat_set<std::uint64_t> ahead_;
   boost::unordered_flat_set<std::uint64_t> present_;
   SteadyTime began_;
-  /// When the wrong clock was logged last; nothing: it was not.
+  /// The time at which the wrong clock was last logged, or nothing if it was not logged.
   std::optional<SteadyTime> told_at_;
 };
 

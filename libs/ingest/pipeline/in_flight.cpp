@@ -6,10 +6,11 @@
 namespace skua::pipeline {
 namespace {
 
-/// How far a host's clock may be ahead of ours. A host with a wrong clock must not change the lag.
+/// The time by which a host's clock may be ahead of ours. A host with a wrong clock must not change
+/// the lag.
 constexpr std::chrono::minutes kClockSkew{5};
 
-/// The time of a frame that has none.
+/// The time of a frame without a time.
 constexpr Timestamp kNoTime{};
 
 }  // namespace
@@ -65,7 +66,7 @@ std::optional<InFlightList::Watermark>& InFlightList::watermark_of(std::size_t s
 
 void InFlightList::move_watermark(std::size_t stream, const Watermark& watermark) {
   auto& last = watermark_of(stream);
-  // A host may send a frame twice: the watermark never goes back for that.
+  // A host may send a frame twice, and the watermark must not go back to it.
   if (!last || watermark.seq > last->seq) last = watermark;
 }
 

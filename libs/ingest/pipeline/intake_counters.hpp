@@ -10,7 +10,7 @@
 
 namespace skua::pipeline {
 
-/// Counts the messages of a source since the start of the process. Any thread.
+/// Counts the messages of a source since the start of the process. Any thread may use it.
 struct IntakeCounters {
   Counter frames{"frames", "skua_messages_total", "messages", "Messages that were read"};
   Counter bytes{"bytes", "skua_message_bytes_total", "bytes",
@@ -88,7 +88,8 @@ struct IntakeCounters {
   Gauge frames_held{"frames_held", "skua_held_messages", "messages",
                     "Messages that are held because the local clock seems to be wrong"};
 
-  /// When the host made the newest message, in microseconds; 0: there was none. No metric.
+  /// The time at which the host made the newest message, in microseconds, or 0 if there was none.
+  /// It is not a metric.
   std::atomic<std::int64_t> newest_time_us{0};
 
   void drop(verify::errc reason) { dropped.at(verify::index_of(reason)) += 1; }

@@ -17,39 +17,42 @@ namespace skua::pipeline {
 
 /// A message that a MessageReader has read.
 struct ReadMessage {
-  /// The reader's, until its next call.
+  /// The events, which are valid until the next call of the reader.
   std::vector<event::UnresolvedEvent>* events = nullptr;
-  /// When the source says that it made the message; the epoch: it does not say.
+  /// The time at which the source says that it made the message. It is the epoch if the source
+  /// gives no time.
   Timestamp stated_at{};
-  /// When the message was made, as far as that is known; the epoch: it is not.
+  /// The time at which the message was made, as far as it is known. It is the epoch if it is not
+  /// known.
   Timestamp made_at{};
-  /// The events are not all that has happened to the repository: it must be downloaded again. Why,
-  /// for the log; null: they are.
+  /// The reason, for the log, why the events are not complete, so that the repository must be
+  /// downloaded again. It is null if they are complete.
   const char* gap = nullptr;
 };
 
-/// Reads the messages of one kind of JSON source. May hold scratch memory. One thread.
+/// Reads the messages of one kind of JSON source. It may hold scratch memory. One thread uses it.
 class MessageReader {
  public:
   virtual ~MessageReader() = default;
 
-  /// Error: the message as a whole cannot be read; it becomes a dead letter.
+  /// Returns an error if the message as a whole cannot be read. Such a message becomes a dead
+  /// letter.
   virtual Result<ReadMessage> read(const AdmittedMessage& message) = 0;
-  /// Counts the message that was read last, because it goes on. Logs what it says to people.
+  /// Counts the message that was read last, after it has passed FutureGate, and logs its texts for
+  /// users.
   virtual void count(IntakeCounters& intake) = 0;
-  /// Whether a message that is sent again has the same number, so that dead letters may carry it.
+  /// Whether a repeated message has the same number, so that dead letters may contain the number.
   virtual bool has_stable_seq() const { return true; }
 };
 
-/// Decodes the messages of a JSON source. Nothing in them can be verified: they carry no
-/// signatures.
+/// Decodes the messages of a JSON source. They cannot be verified, because they have no signatures.
 class MessageDecoder final : public AnyDecoder {
  public:
   MessageDecoder(std::unique_ptr<MessageReader> reader, DispatchServices services);
 
   void take(AdmittedMessage& message) override { take(message, Gate::Ahead); }
   bool tick() override;
-  /// No message waits for an answer, but some wait for the local clock.
+  /// The messages that the gate holds are unfinished. No message waits for an answer.
   std::size_t abandoned() const override { return gate_.size(); }
 
  private:
@@ -57,18 +60,18 @@ class MessageDecoder final : public AnyDecoder {
   enum class Gate : std::uint8_t { Ahead, Behind };
 
   void take(AdmittedMessage& message, Gate gate);
-  /// The filter excludes its account.
+  /// Finishes a message whose account the filter excludes.
   void leave_out(const AdmittedMessage& message);
   void read(AdmittedMessage& message, Gate gate);
-  /// False: the gate has taken the message.
+  /// Returns false if the gate has taken the message.
   bool passes(AdmittedMessage& message, const ReadMessage& read, Gate gate);
-  /// Drops the message if its revision lies in the future, else dispatches its events.
+  /// Drops the message if its revision is in the future. Otherwise dispatches its events.
   void hand_on(const AdmittedMessage& message, const ReadMessage& read);
 
   const std::unique_ptr<MessageReader> reader_;
   const DispatchServices services_;
   FutureGate gate_;
-  /// For the current message.
+  /// The filter for the current message.
   filter::CurrentFilter::Snapshot filter_;
 };
 

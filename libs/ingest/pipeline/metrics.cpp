@@ -15,7 +15,7 @@
 namespace skua::pipeline {
 namespace {
 
-/// Nothing: there is no value now.
+/// The value of a metric, or nothing if there is no value now.
 using Reading = std::optional<MetricValue::Value>;
 
 /// A metric that is read from the state of a source.
@@ -145,7 +145,8 @@ std::optional<Timestamp::duration> lag_of(const Metrics& metrics) {
   constexpr Timestamp::duration kNone{0};
   if (!metrics.newest) return std::nullopt;
   if (metrics.waiting == 0) return kNone;
-  // After a quiet time the newest that was committed is older than what waits.
+  // After a quiet time the newest committed frame is older than the waiting frames, so the lag
+  // counts from the oldest waiting frame.
   std::optional<Timestamp> reached = std::max(metrics.committed, metrics.oldest_waiting);
   if (!reached) reached = metrics.newest;
   return std::max(metrics.at - *reached, kNone);

@@ -13,25 +13,27 @@
 namespace skua::pipeline {
 
 /// Limits the frames that a decoder parks for accounts whose own host was asked, for a did:web
-/// document or a hosting status. Such a host may be silent on purpose, and must delay its own
-/// accounts only. Frames that wait for the PLC directory or the database are not counted: these
+/// document or a hosting status. Such a host may be silent on purpose, and must only delay its own
+/// accounts. Frames that wait for the PLC directory or the database are not counted, because these
 /// waits concern all accounts, and the in-flight list bounds them.
 ///
-/// No I/O. One thread, its decoder's.
+/// The class does no I/O. Its decoder's thread uses it.
 class ParkedBudget {
  public:
   using Ticket = InFlightList::Ticket;
 
   struct Limits {
-    /// For one account. A message that follows the specification is smaller.
+    /// The maximum for one account. A message that follows the specification is smaller.
     std::size_t account_bytes = std::size_t{2} << 20;
-    /// For all counted accounts together.
+    /// The maximum for all counted accounts together.
     std::size_t all_bytes = std::size_t{8} << 20;
-    /// How many frames may follow a parked frame: the cursor does not pass it.
+    /// The maximum number of frames that may follow a parked frame. The cursor does not pass a
+    /// parked frame.
     std::size_t frames = 50'000;
 
-    /// The share of one of so many decoders: together a quarter of the in-flight bytes, but each at
-    /// least the limit of one account. A parked frame is at most half of the in-flight list old.
+    /// Returns the limits of one of `decoders` decoders. All together have a quarter of the
+    /// in-flight bytes, but each has at least the limit of one account. At most half of the
+    /// capacity of the in-flight list may follow a parked frame.
     static Limits of(const InFlightList::Limits& in_flight, std::size_t decoders);
   };
 
@@ -39,12 +41,12 @@ class ParkedBudget {
 
   /// Sets the parked bytes of an account, and its oldest frame.
   void set(const std::string& did, std::size_t bytes, Ticket oldest);
-  /// The account has no parked frames, or does not wait for its host. Idempotent.
+  /// Removes an account that has no parked frames, or does not wait for its host. Idempotent.
   void erase(const std::string& did);
 
-  /// The account that must stop waiting: its oldest frame is too old, or it has too many bytes, or
-  /// it has the most bytes while all together have too many. Nothing: all are within the limits.
-  /// `next`: the ticket of the next frame.
+  /// Returns the account that must stop waiting, because its oldest frame is too old, or it has too
+  /// many bytes, or it has the most bytes while all together have too many. Returns nothing if all
+  /// are within the limits. `next` is the ticket of the next frame.
   std::optional<std::string> beyond(Ticket next) const;
 
   bool empty() const { return accounts_.empty(); }

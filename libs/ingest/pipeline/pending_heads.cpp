@@ -66,7 +66,7 @@ const std::vector<tables::Gap>& PendingHeads::collect_gaps(Ticket end) {
     }
     gaps_.erase(left, gaps_.end());
   }
-  // Of each DID the one with the newest revision.
+  // Only the gap with the newest revision of each DID stays.
   std::sort(collected_gaps_.begin(), collected_gaps_.end(),
             [](const tables::Gap& a, const tables::Gap& b) {
               return std::tie(a.did, b.rev) < std::tie(b.did, a.rev);

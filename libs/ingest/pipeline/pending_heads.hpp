@@ -18,28 +18,29 @@
 namespace skua::pipeline {
 
 /// Heads of repositories that are verified and not stored yet. They are stored with the cursor, for
-/// finished frames only: a head in `skua.repositories` is never newer than the rows and never older
-/// than the cursor. Any thread.
+/// finished frames only. Therefore a head in `skua.repositories` is never newer than the rows and
+/// never older than the cursor. Any thread may use it.
 class PendingHeads {
  public:
   using Ticket = InFlightList::Ticket;
 
-  /// Adds the head of a repository after the frame of this ticket. `continuity`: how the frame
-  /// followed the former head; Next for messages that are not commits. Called before the frame can
-  /// finish, for each DID in the order of its frames.
+  /// Adds the head of a repository after the frame of this ticket. `continuity` tells how the frame
+  /// followed the former head. It is Next for messages that are not commits. Call it before the
+  /// frame can finish, for each DID in the order of its frames.
   void add(Ticket ticket, const tables::RepositoryRow& row, verify::Continuity continuity);
 
-  /// The frame of this ticket was not applied in full: its repository must wait for a resync.
-  /// Called before the frame finishes.
+  /// Adds a gap: the frame of this ticket was not applied in full, so its repository must wait for
+  /// a resync. Call it before the frame finishes.
   void add_gap(Ticket ticket, tables::Gap gap);
 
-  /// The newest pending head of a DID; nothing: the stored one is the newest.
+  /// Returns the newest pending head of a DID, or nothing if the stored head is the newest.
   std::optional<tables::RepositoryRow> newest(std::string_view did) const;
 
-  /// The heads from frames before this ticket: one for each DID, sorted by DID. They stay pending
-  /// until `stored`, so that a failed save loses nothing. One thread calls these three.
+  /// Returns the heads from frames before this ticket: one for each DID, sorted by DID. They stay
+  /// pending until `stored`, so that a failed save loses nothing. One thread calls `collect`,
+  /// `collect_gaps` and `stored`.
   const std::vector<tables::RepositoryProgress>& collect(Ticket end);
-  /// The gaps in frames before this ticket, likewise.
+  /// Returns the gaps in frames before this ticket: one for each DID, sorted by DID.
   const std::vector<tables::Gap>& collect_gaps(Ticket end);
   void stored();
 
@@ -54,7 +55,7 @@ class PendingHeads {
     tables::RepositoryRow row;
   };
 
-  /// For each DID in the order of its tickets.
+  /// The entries of each DID are in the order of its tickets.
   std::vector<Entry> entries_;
   std::vector<std::pair<Ticket, tables::Gap>> gaps_;
   boost::unordered_flat_map<std::string, Newest, SeededHash> newest_;

@@ -13,9 +13,9 @@
 namespace skua::pipeline {
 namespace {
 
-/// How long a stop waits for answers about accounts, once all frames have been looked at.
+/// The time for which a stop waits for answers about accounts, after all other frames were decoded.
 constexpr std::chrono::seconds kAnswerTimeout{2};
-/// See writer::Producer::is_crowded.
+/// The number of unfinished frames from which writer::Producer::is_crowded is true.
 constexpr std::size_t kBacklogLimit = 4'000;
 /// How often a stop checks whether the answers have come.
 constexpr std::chrono::milliseconds kBacklogTick{10};
@@ -66,7 +66,8 @@ std::unique_ptr<DecodeThread> Pipeline::make_decode_thread() {
 
 Pipeline::~Pipeline() {
   if (!ended_) drain(std::chrono::steady_clock::now());
-  // They name frames of the list, which goes now.
+  // The workers must end first, because their events refer to frames of the list, which is
+  // destroyed now.
   if (is_in_pool_) pool_.end(false);
 }
 
@@ -87,7 +88,7 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
                       std::size_t stream, const std::function<void(Ticket)>& admitted) {
   const std::size_t size = message.bytes.size();
   const std::uint64_t account = peek.did.empty() ? 0 : seeded_hash(peek.did);
-  // A resync of the repository replaces the message.
+  // A commit or sync may be dropped, because a resync of the repository replaces the message.
   const bool is_replaceable =
       peek.type == event::MessageType::Commit || peek.type == event::MessageType::Sync;
   const bool is_dropped =
@@ -106,7 +107,7 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
     return true;
   }
   AdmittedMessage admitted_message;
-  // The views go on to point into the bytes, which keep their place.
+  // The views continue to point into the bytes, which keep their address when they are moved.
   static_cast<event::FramePeek&>(admitted_message) = peek;
   admitted_message.bytes = std::move(message.bytes);
   admitted_message.ticket = *ticket;
@@ -114,8 +115,8 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
   admitted_message.defect = message.defect;
   if (is_too_large(message.defect)) intake_.too_large += 1;
   const std::uint64_t path = writer::path_hash(peek.did);
-  // The worker takes the remainder by 3; other bits choose the decoder, so that a decoder feeds all
-  // workers.
+  // The worker depends on the remainder of the hash by 3. Other bits choose the decoder, so that
+  // each decoder feeds all workers.
   decoders_[(path >> 16) % decoders_.size()]->push(std::move(admitted_message));
   return true;
 }

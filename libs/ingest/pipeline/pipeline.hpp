@@ -27,47 +27,49 @@ namespace skua::pipeline {
 
 struct PipelineOptions {
   /// The names of the sources in tombstones, dead letters and cursors: "relay:host". Several
-  /// sources send the same events, and are read one at a time.
+  /// sources send the same events, and only one of them is read at a time.
   std::vector<std::string> sources;
   std::size_t decode_threads = 2;
   InFlightList::Limits in_flight;
-  /// Null: the messages are frames of a relay.
+  /// Makes the decoders. If it is null, the messages are frames of a relay.
   MakeDecoder make_decoder = nullptr;
-  /// See InFlightList::OnFinished.
+  /// The function that the in-flight list calls (see InFlightList::OnFinished).
   InFlightList::OnFinished on_finished = nullptr;
-  /// See DecoderServices.
+  /// The verification of the decoders (see DecoderServices).
   const VerificationServices* verification = nullptr;
-  /// See DispatchServices. Outlives the pipeline.
+  /// The filter (see DispatchServices). It outlives the pipeline.
   const filter::CurrentFilter* filter = nullptr;
-  /// See DispatchServices. Outlives the pipeline.
+  /// The signal accounts (see DispatchServices). They outlive the pipeline.
   SignalAccounts* signals = nullptr;
-  /// See DispatchServices. Outlives the pipeline.
+  /// The gaps (see DispatchServices). They outlive the pipeline.
   PendingHeads* gaps = nullptr;
-  /// Counts the messages; null: the pipeline has counters of its own. Outlives the pipeline.
+  /// The counters of messages, which outlive the pipeline. If it is null, the pipeline has counters
+  /// of its own.
   IntakeCounters* intake = nullptr;
 };
 
-/// Turns raw messages into events for the workers: the decoders, and the in-flight list, which
-/// knows what is durable. For one source, or several that stand by for each other. Messages of one
-/// DID keep their order. `submit` is called by one thread at a time.
+/// Turns raw messages into events for the workers, with the decoders, and with the in-flight list,
+/// which knows the durable messages. It is for one source, or several sources that stand by for
+/// each other. Messages of one DID keep their order. One thread at a time calls `submit`.
 class Pipeline final : private writer::Producer {
  public:
-  /// Called before `pool` starts, or later: see WorkerPool::add_source. The pool outlives the
-  /// pipeline.
+  /// Adds the sources to `pool`, which outlives the pipeline. Create it before the pool starts, or
+  /// later: WorkerPool::add_source has the rules.
   Pipeline(postgres::Runtime& runtime, PipelineOptions options, writer::WorkerPool& pool);
   ~Pipeline() override;
 
   using Ticket = InFlightList::Ticket;
 
-  /// Takes a message. `peek`: what the intake has read from it, with views into the message; empty
-  /// for a message that cannot be read. `stream`: the index of its source. `admitted` is called
-  /// with its ticket before the message can finish. False: there is no room, and nothing happened;
-  /// repeat after `when_room`.
+  /// Takes a message. `peek` has the fields that the intake has read from the message, with views
+  /// into the message. It is empty for a message that cannot be read. `stream` is the index of the
+  /// message's source. `admitted` is called with the ticket of the message before the message can
+  /// finish. Returns false if there is no room. In this case nothing has happened, and the call
+  /// must be repeated after `when_room`.
   bool submit(transport::RawFrame& message, const event::FramePeek& peek, std::size_t stream = 0,
               const std::function<void(Ticket)>& admitted = nullptr);
-  /// See InFlightList::restart.
+  /// Calls InFlightList::restart.
   void restart(std::size_t stream = 0) { in_flight_.restart(stream); }
-  /// See InFlightList::pass.
+  /// Calls InFlightList::pass.
   void pass(std::size_t stream, const InFlightList::Watermark& watermark) {
     in_flight_.pass(stream, watermark);
   }
@@ -76,27 +78,26 @@ class Pipeline final : private writer::Producer {
   std::optional<InFlightList::Watermark> watermark(std::size_t stream = 0) const {
     return in_flight_.watermark(stream);
   }
-  /// All frames before this one are durable.
+  /// Returns the ticket of a frame before which all frames are durable.
   Ticket first_unfinished() const { return in_flight_.first_unfinished(); }
 
   /// Waits until all messages are durable, at most until the deadline, and ends the decoders. The
   /// workers continue. Messages that still wait for an answer two seconds after all others were
-  /// decoded are left unfinished: a restart reads them again. False: other messages are unfinished.
-  /// No `submit` after it.
-  /// It may be repeated.
+  /// decoded are left unfinished, and a restart reads them again. Returns false if other messages
+  /// are unfinished. Do not call `submit` after it. It may be repeated.
   bool drain(std::chrono::steady_clock::time_point deadline);
 
   /// Removes the sources from the pool, so that the pipeline can be destroyed while the pool runs.
-  /// After `drain` has returned true. False: a worker may still use the pipeline; repeat it later.
-  /// The thread that adds sources.
+  /// Call it after `drain` has returned true, on the thread that adds sources. Returns false if a
+  /// worker may still use the pipeline. In this case repeat the call later.
   bool leave_pool();
 
-  /// Counts an error frame. Error frames are not submitted: they concern the connection.
+  /// Counts an error frame. Error frames are not submitted, because they concern the connection.
   void count_error_frame() { intake_.errors += 1; }
-  /// Counts a message of a kind that the source does not use. It is not submitted either.
+  /// Counts a message of a kind that the source does not use. Such messages are not submitted.
   void count_ignored() { intake_.ignored_messages += 1; }
 
-  /// Waits until all messages are durable. False: the deadline came first.
+  /// Waits until all messages are durable. Returns false if the deadline came first.
   bool wait_until_empty(std::chrono::steady_clock::time_point deadline) {
     return in_flight_.wait_until_empty(deadline);
   }
@@ -104,12 +105,12 @@ class Pipeline final : private writer::Producer {
   bool is_verified() const { return options_.verification != nullptr; }
 
   const IntakeCounters& intake() const { return intake_; }
-  /// The counters of all sources of the process.
+  /// Returns the counters of all sources of the process.
   const writer::Counters& written_counters() const { return pool_.stream_counters(); }
-  /// How far the durable events are behind the source.
+  /// Returns the distance between the durable events and the source.
   InFlightList::Backlog backlog() const { return in_flight_.backlog(); }
   std::size_t frames_in_flight() const { return in_flight_.frames(); }
-  /// The time from the arrival of a frame to its commit.
+  /// Returns the times from the arrival of a frame to its commit.
   const LatencyHistogram& latency() const { return in_flight_.latency(); }
 
  private:
@@ -150,7 +151,7 @@ struct PipelineCounts {
 
 void add_counts(pipeline::Metrics& metrics, const PipelineCounts& counts);
 
-/// The metrics of a pipeline.
+/// Returns the metrics of a pipeline.
 pipeline::Metrics pipeline_metrics(const Pipeline& pipeline, std::string source,
                                    Timestamp started_at, Timestamp now);
 

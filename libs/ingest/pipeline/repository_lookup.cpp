@@ -46,8 +46,8 @@ void RepositoryLookup::look_up(postgres::LazySession& session) {
   }
   std::map<std::string, tables::RepositoryRow> rows;
   if (heads_ != nullptr) {
-    // The heads that are about to be stored come first: a head that leaves that list in the
-    // meantime is stored when the rest is loaded.
+    // The heads that are about to be stored are read before the database. A head that leaves that
+    // list after this read is already stored when the other heads are loaded.
     std::vector<std::string> to_load;
     for (const Wanted& one : taken_) {
       if (auto newest = heads_->newest(one.did)) {

@@ -17,32 +17,33 @@ namespace skua::pipeline {
 
 /// A repository from the database, and its account from the AccountSource.
 struct FoundRepository {
-  /// As it is stored, or about to be.
+  /// The row of the repository, as it is stored or about to be stored.
   tables::RepositoryRow row;
-  /// Or why there is none.
+  /// The account, or the reason why there is none.
   Result<documents::Account> account;
 };
 
 /// Looks up the heads of repositories and the keys of their accounts, many at once, on a thread and
-/// a database session of its own. Waits while the database is down.
+/// a database session of its own. It waits while the database is not reachable.
 class RepositoryLookup {
  public:
   using Done = std::function<void(FoundRepository)>;
   using RowFound = std::function<void(const tables::RepositoryRow&)>;
 
-  /// `heads`: those not stored yet; null: no heads are stored, and all repositories are new.
-  /// `accounts` and `heads` outlive it. `database_pause`: between two attempts while the database
-  /// is down.
+  /// `heads` are the heads that are not stored yet. If it is null, no heads are stored, and all
+  /// repositories are new. `accounts` and `heads` outlive the look-up. `database_pause` is the time
+  /// between two attempts while the database is not reachable.
   RepositoryLookup(postgres::Runtime& runtime, accounts::AccountSource& accounts,
                    const PendingHeads* heads,
                    std::chrono::milliseconds database_pause = std::chrono::seconds(1));
 
-  /// `done` is called once, on any thread, or never after a stop. `row_found` is called before it,
-  /// when the head is known and the identity of the account is about to be asked for: from then on
-  /// the question no longer waits for the database. It may be empty.
+  /// Looks up a repository. `done` is called once, on any thread, or never after a stop.
+  /// `row_found` may be empty. It is called before `done`, when the head is known and before the
+  /// identity of the account is requested. After this call, the question no longer waits for the
+  /// database.
   void find(const std::string& did, Done done, RowFound row_found = nullptr);
 
-  /// Ends the thread. The owner of the AccountSource has stopped it before. Idempotent.
+  /// Ends the thread. The owner must have stopped the AccountSource before. Idempotent.
   void stop() { thread_.stop(); }
 
  private:
@@ -52,14 +53,15 @@ class RepositoryLookup {
     RowFound row_found;
   };
 
-  /// One round: looks up all that is wanted. Throws postgres::SqlError; they are then still wanted.
+  /// Looks up all wanted repositories in one round. Throws postgres::SqlError, and the repositories
+  /// are then still wanted.
   void look_up(postgres::LazySession& session);
 
   accounts::AccountSource& accounts_;
   const PendingHeads* heads_;
   std::mutex mutex_;
   std::vector<Wanted> wanted_;
-  /// The thread's own: taken from `wanted_`.
+  /// The repositories that the thread has taken from `wanted_`. Only the thread uses them.
   std::vector<Wanted> taken_;
   postgres::SessionThread thread_;
 };

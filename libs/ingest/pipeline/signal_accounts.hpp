@@ -16,7 +16,7 @@
 
 namespace skua::pipeline {
 
-/// Metrics of accounts that showed up in a signal collection. Any thread.
+/// Metrics of accounts with records in a signal collection. Any thread may use them.
 struct SignalMetrics {
   Counter found{
       "signal_accounts", "skua_signal_accounts_total", "accounts",
@@ -30,31 +30,31 @@ struct SignalMetrics {
                 "Accounts that were seen and whose repositories are to be queued"};
 };
 
-/// Notices the accounts that write records of some collections, each once for a while. What it
-/// remembers is bounded. Any thread.
+/// Notices the accounts that write records of some collections, each account once for a while. Its
+/// memory is bounded. Any thread may use it.
 class SignalAccounts {
  public:
   struct Options {
-    /// NSIDs.
+    /// The NSIDs of the collections.
     std::vector<std::string> collections;
-    /// Accounts that may wait for `take`.
+    /// The maximum number of accounts that wait for `take`.
     std::size_t most_waiting = 10'000;
-    /// Accounts that were seen lately, and are not given again.
+    /// The number of recent accounts that are remembered, and are not returned again.
     std::size_t remembered = 100'000;
   };
 
   explicit SignalAccounts(Options options);
 
-  /// Whether the bytes of a message can have a record of one of the collections: a search for the
-  /// name. For messages that are not decoded otherwise.
+  /// Whether a message may have a record of one of the collections. It searches the bytes for the
+  /// name, and is for messages that are not decoded otherwise.
   bool may_be_in(ByteView message) const;
   /// Remembers the accounts that create or update records of the collections. Without such an event
   /// it takes no lock.
   void look_at(std::span<const event::UnresolvedEvent> events);
 
-  /// The accounts that were seen first, at most so many; they no longer wait.
+  /// Returns at most `most` of the accounts that wait, the earliest first. They no longer wait.
   std::vector<std::string> take(std::size_t most);
-  /// After a failure: they wait again, before the others.
+  /// Makes accounts wait again, before the others. It is called after a failure.
   void give_back(std::vector<std::string> dids);
 
   SignalMetrics& metrics() { return metrics_; }

@@ -9,31 +9,33 @@
 
 namespace skua::pipeline {
 
-/// What a process knows of its connection to a source, and how far the tables lag behind it. The
-/// times are those of the steady clock.
+/// The state of a process's connection to a source, and the lag of the tables behind the source.
+/// The times are times of the steady clock.
 struct SourceState {
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  /// `relay:host`.
+  /// The name of the source, such as `relay:host`.
   std::string source;
-  /// It stands by for a relay that is read.
+  /// Whether the source stands by for a relay that is read.
   bool is_standby = false;
   bool connected = false;
-  /// When it was connected, or when the connection ended. Before the first connection: the start.
+  /// The time at which the source was connected, or the connection ended. Before the first
+  /// connection, it is the time of the start.
   TimePoint changed_at{};
-  /// When the last message came, or the start.
+  /// The time at which the last message came, or the time of the start.
   TimePoint heard_at{};
-  /// Messages wait at the source because this process has no room for more.
+  /// Whether messages wait at the source because this process has no room for more.
   bool waits_for_room = false;
-  /// A source that sends nothing for hours is normal: of a Tap, a labeler, a narrow filter.
+  /// Whether it is normal that the source sends nothing for hours, as a Tap, a labeler or a source
+  /// with a narrow filter does.
   bool may_be_silent = false;
-  /// Why the last connection ended or failed; empty: none did.
+  /// The reason why the last connection ended or failed. It is empty if none did.
   std::string failure = {};
-  /// The problem that this end shows; null: none.
+  /// The problem that caused this end, or null if there is none.
   const Problem* problem = nullptr;
-  /// When the source last stated that it no longer keeps the events after the cursor.
+  /// The time at which the source last stated that it no longer keeps the events after the cursor.
   std::optional<TimePoint> outdated_at = std::nullopt;
-  /// See lag_of. Nothing: not known, or it stands by.
+  /// The lag (see lag_of). It is nothing if it is not known, or the source stands by.
   std::optional<Timestamp::duration> lag = std::nullopt;
 };
 

@@ -5,14 +5,15 @@
 namespace skua::backfill {
 
 /// The metrics of the jobs of this process since it started. The parts of the backfill count on
-/// them, except for those that the writer counts: `Backfiller::metrics` fills these in. Any thread.
+/// them. The writer counts some of them, and `Backfiller::metrics` copies those. Any thread may use
+/// them.
 struct BackfillCounters {
   Counter repositories{"repositories", "skua_backfill_repositories_total", "repositories",
                        "Repositories that a backfill has indexed"};
-  /// Of the writer.
+  /// The writer counts it.
   Counter records{"records", "skua_backfill_records_total", "records",
                   "Records of repositories that workers finished"};
-  /// Of the writer.
+  /// The writer counts it.
   Counter rows{"rows", "skua_backfill_rows_total", "rows",
                "Rows that a backfill inserted, changed or deleted"};
   Counter removed{"removed", "skua_backfill_removed_rows_total", "rows",
@@ -27,16 +28,16 @@ struct BackfillCounters {
                       "Repositories that no host serves"};
   Counter postponed{"postponed", "skua_backfill_postponed_jobs_total", "jobs",
                     "Jobs that were postponed because a host limits the rate or space is short"};
-  /// Of the writer.
+  /// The writer counts it.
   Counter dead_letters{"dead_letters", "skua_backfill_dead_letters_total", "records",
                        "Records of repositories that became dead letters"};
-  /// Of the writer.
+  /// The writer counts it.
   Counter transactions{"transactions", "skua_backfill_transactions_total", "transactions",
                        "Transactions of a backfill that were committed"};
   Gauge in_hand{"in_hand", "skua_backfill_active_jobs", "jobs",
                 "Jobs that this process has leased and not ended"};
-  /// Not a metric: the size of the CARs that are in memory or mapped now, including the received
-  /// part of active downloads.
+  /// The size of the CARs that are in memory or mapped now, including the received part of active
+  /// downloads. It is not a metric.
   Count held_bytes = {};
 };
 

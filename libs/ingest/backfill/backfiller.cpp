@@ -71,7 +71,7 @@ class Backfiller::Impl final : private writer::Producer {
     discoverer_.notify();
     jobs_.notify();
   }
-  // In this order: a list that has ended has announced its jobs.
+  // The discoverer must be checked first, because a list announces its jobs before it ends.
   bool is_idle() const {
     return (!options_.only.empty() || discoverer_.is_idle()) && jobs_.is_idle();
   }
@@ -95,7 +95,7 @@ class Backfiller::Impl final : private writer::Producer {
   bool is_crowded() const override { return false; }
   writer::Counters& counters() override { return written_; }
 
-  /// Four of the largest at once: two of one site.
+  /// The space suffices for four of the largest repositories at once, two of them from one site.
   std::uint64_t spooled_bytes() const {
     return std::max(std::uint64_t{16} << 30, std::uint64_t{4} * options_.largest_repository);
   }
@@ -132,7 +132,7 @@ class Backfiller::Impl final : private writer::Producer {
             .on_jobs = [this] { jobs_.notify(); }};
   }
 
-  /// A client of its own, so that lists do not wait for downloads.
+  /// The lists have a client of their own, so that they do not wait for downloads.
   transport::HttpClientOptions http_options() const {
     transport::HttpClientOptions http = options_.http;
     http.max_at_once = options_.limits.in_all + kListsAtOnce * (options_.audit ? 2 : 1);
@@ -145,8 +145,8 @@ class Backfiller::Impl final : private writer::Producer {
   writer::WorkerPool& pool_;
   const std::uint32_t origin_;
   writer::Counters written_;
-  // Later members use earlier ones: the stored CARs are destroyed before the budget that counts
-  // their bytes.
+  // Later members use earlier members. For example, the stored CARs are destroyed before the budget
+  // that counts their bytes.
   BackfillCounters counters_;
   SpoolBudget disk_;
   UnfinishedRepositories unfinished_;
@@ -155,7 +155,7 @@ class Backfiller::Impl final : private writer::Producer {
   transport::HttpClient http_;
   JobRunner jobs_;
   Discoverer discoverer_;
-  /// Null: there are no audits.
+  /// It is null if there are no audits.
   std::unique_ptr<Discoverer> audit_;
   bool closed_ = false;
   bool stopped_ = false;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kProblemsShown = 100;
 constexpr std::size_t kHandlesAtOnce = 16;
 
-/// The argument, shortened and made safe for a message.
+/// Returns the argument, shortened and made safe for a message.
 std::string quoted(std::string_view text) {
   constexpr std::size_t kMost = 80;
   const bool is_plain = is_utf8(text) && std::all_of(text.begin(), text.end(), [](char c) {
@@ -31,7 +31,7 @@ std::string quoted(std::string_view text) {
 
 class Collector {
  public:
-  /// `where` precedes the problem: `line 3 of FILE: `, or nothing.
+  /// `where` precedes the problem. It is `line 3 of FILE: `, or empty.
   void add(std::string_view text, const std::string& where) {
     auto name = atproto::parse_account_name(text);
     if (name) {
@@ -58,7 +58,8 @@ class Collector {
   boost::unordered_flat_set<std::string, SeededHash> seen_;
 };
 
-/// The line without its comment. A # inside a word is part of the word, which is then invalid.
+/// Returns the line without its comment. A # inside a word is part of the word, which is then
+/// invalid.
 std::string_view without_comment(std::string_view line) {
   for (auto at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
     if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t') return line.substr(0, at);
@@ -100,7 +101,7 @@ NamedAccounts resolve_accounts(const std::vector<std::string>& names,
     const auto end = std::min(names.size(), begin + kHandlesAtOnce);
     std::vector<std::future<Result<std::string>>> answers;
     for (auto i = begin; i < end; ++i) {
-      // A DID needs no look-up and no thread.
+      // A DID needs no look-up, so it needs no thread.
       const bool is_did = names[i].starts_with("did:");
       answers.push_back(std::async(is_did ? std::launch::deferred : std::launch::async,
                                    [&check, &name = names[i], is_did]() -> Result<std::string> {

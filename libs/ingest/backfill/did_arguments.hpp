@@ -11,11 +11,11 @@
 
 namespace skua::backfill {
 
-/// Accounts as a user names them (atproto::parse_account_name), and the problems of invalid ones.
+/// Accounts as a user names them (atproto::parse_account_name), and the problems of invalid names.
 struct NamedAccounts {
-  /// DIDs and handles (in lower case), without duplicates, in their original order.
+  /// The DIDs and handles, without duplicates, in their original order. Handles are in lower case.
   std::vector<std::string> names;
-  /// For people, each with its argument or line; the first hundred.
+  /// The first hundred problems, for users, each with its argument or line.
   std::vector<std::string> problems;
   /// The total number of problems.
   std::size_t problem_count = 0;
@@ -28,8 +28,9 @@ NamedAccounts read_account_arguments(std::span<const std::string> arguments);
 /// and the text after a # that follows a blank. `file` is the file's name in problems.
 NamedAccounts read_account_lines(std::istream& in, const std::string& file);
 
-/// The DIDs of these names: looks handles up, several at once. Blocks; any thread except the HTTP
-/// client's. The DIDs are unique and in order; `problems` are the handles that do not resolve.
+/// Returns the DIDs of these names, unique and in order. Looks handles up, several at once.
+/// `problems` are the handles that do not resolve. It blocks, so any thread but the HTTP client's
+/// may call it.
 NamedAccounts resolve_accounts(const std::vector<std::string>& names,
                                const documents::HandleCheck& check);
 

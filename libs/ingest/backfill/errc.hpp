@@ -10,7 +10,7 @@ enum class errc {
   list_form = 1,
   /// One page has more entries than any genuine page.
   list_too_long,
-  /// One empty page after another.
+  /// Too many empty pages follow each other.
   list_empty_pages,
   /// The name of a host is not a plain name.
   host_name,

@@ -20,7 +20,8 @@ namespace skua::writer {
 std::optional<std::string> added_violation(const lexicon_store::AddedChecks& checks,
                                            const event::RecordChange& change);
 
-/// The added lexicons as a process applies them: it notices a change within a second. Any thread.
+/// The added lexicons as a process applies them. The process notices a change within a second. Any
+/// thread may use them.
 class AddedLexicons {
  public:
   /// `monotonic` outlives it.

@@ -30,18 +30,19 @@ using postgres::Session;
 using postgres::Transaction;
 
 constexpr std::chrono::milliseconds kCancelEvery{200};
-/// The pause while other processes build, or while the server is unreachable.
+/// The pause while other processes build, or while the server cannot be reached.
 constexpr std::chrono::milliseconds kBuildPause{1'000};
 
 const std::string kName = "skua indexes";
 
-/// An index that is to be built.
+/// An index that must be built.
 struct DroppedIndex {
   std::string name;
   std::string definition;
 };
 
-// The names of tables and indexes cannot be parameters: statements with such a name are composed.
+// The names of tables and indexes cannot be parameters, so statements with such a name are
+// composed.
 
 void refuse_filled_tables(Session& session) {
   for (const auto& table : session.query<std::string>(sql::bootstrap_tables)) {
@@ -52,19 +53,21 @@ void refuse_filled_tables(Session& session) {
   }
 }
 
-/// Builds the next index that no other process is building; nothing: all are built or being built.
-/// One transaction includes the row that requests it, so that neither can exist without the other.
+/// Builds the next index that no other process is building, and returns its name. Returns nothing
+/// if all are built or being built. The transaction of the build also deletes the row that requests
+/// the index, so that the row exists exactly while the index is missing.
 std::optional<std::string> build_next(Session& session) {
   Transaction transaction(session);
   const auto next = session.query_first<DroppedIndex>(sql::bootstrap_next);
   if (!next) return std::nullopt;
   const auto& [name, definition] = *next;
-  // An administrator may have built it, or may have cancelled CREATE INDEX CONCURRENTLY.
+  // An administrator may have built the index, or may have cancelled CREATE INDEX CONCURRENTLY.
   const auto is_valid = session.query_first<bool>(sql::bootstrap_found, name);
   const bool is_there = is_valid.value_or(false);
   if (is_valid && !is_there) session.run("DROP INDEX " + name);
   if (!is_there) session.run(definition);
-  // The last index ends the bootstrap. Of several transactions one finds none missing.
+  // The last index ends the bootstrap. The lock makes exactly one of several transactions find that
+  // no index is missing.
   tables::lock_change_log_mode(session);
   session.execute(sql::bootstrap_forget, name);
   tables::end_bootstrap_in_log(session);
@@ -74,15 +77,16 @@ std::optional<std::string> build_next(Session& session) {
   return next->name;
 }
 
-/// Makes the server check that its client still exists. Otherwise it would continue for hours to
-/// build for a client that was killed, roll it all back in the end, and keep the next one waiting.
+/// Makes the server check that its client still exists. Without this check, the server would
+/// continue for hours to build for a client that was killed. It would roll the build back in the
+/// end, and the next client would wait all this time.
 void watch_client(Session& session) {
   try {
     session.run("SET client_connection_check_interval = '2s'");
   } catch (const postgres::ServerError&) {
     throw;
   } catch (const postgres::SqlError&) {
-    // Only some servers support it: PostgreSQL 14 and later, on Linux.
+    // Only PostgreSQL 14 and later supports the setting, and only on Linux.
   }
 }
 
@@ -103,7 +107,7 @@ class Builders {
     for (int i = 0; i < threads_; ++i) threads.emplace_back([this, stop] { work(stop); });
     std::unique_lock lock(mutex_);
     changed_.wait(lock, stop, [this] { return running_ == 0; });
-    // Repeatedly: a cancel between two statements has no effect.
+    // The cancel is repeated, because a cancel between two statements has no effect.
     while (running_ > 0) {
       lock.unlock();
       cancel();
@@ -117,7 +121,7 @@ class Builders {
   }
 
  private:
-  /// A session whose statement can be cancelled for as long as it lives.
+  /// A session whose current statement can be cancelled.
   struct BuildSession {
     explicit BuildSession(Builders& builders)
         : all(builders), session(all.url_, postgres::process_name(kName)) {
@@ -178,8 +182,8 @@ class Builders {
     return built_;
   }
 
-  /// Waits until another thread has built an index since `built_before`, because it may have been
-  /// the last.
+  /// Waits until another thread has built an index since `built_before`, because that index may
+  /// have been the last.
   void rest(const std::stop_token& stop, std::size_t built_before) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, kBuildPause,
@@ -193,11 +197,12 @@ class Builders {
     if (on_built_) on_built_(name);
   }
 
-  /// Cancels the builds on the server.
+  /// Cancels the builds of all sessions.
   void cancel() {
     try {
       Session session(url_, postgres::process_name(kName));
-      // While the lock is held no session ends, so no other process can have its number.
+      // No session ends while the lock is held, so no other process can have the number of one of
+      // them.
       const std::scoped_lock lock(mutex_);
       for (const int backend : backends_) session.execute(sql::bootstrap_cancel, backend);
     } catch (const postgres::SqlError& error) {
@@ -211,7 +216,7 @@ class Builders {
   const std::function<void(const std::string& name)>& on_built_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  /// Threads that have not ended.
+  /// The number of threads that have not ended.
   int running_ = 0;
   std::set<int> backends_;
   std::size_t built_ = 0;
@@ -241,7 +246,7 @@ std::size_t begin_bootstrap(Session& session) {
   session.run("SET LOCAL lock_timeout = '10s'");
   const auto names = session.query<std::string>(sql::bootstrap_record);
   for (const std::string& name : names) session.run("DROP INDEX " + name);
-  // After the locks of the tables, which a writer takes before this one too.
+  // This lock follows the locks of the tables, because writers take the locks in this order, too.
   tables::lock_change_log_mode(session);
   crash_point("before_drop_commit");
   transaction.commit();

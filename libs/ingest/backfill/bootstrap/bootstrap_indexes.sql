@@ -1,5 +1,5 @@
 -- fragment: bootstrap_record_tables
--- All tables of bsky except those with names, which are read for every row.
+-- The fragment selects all tables of bsky except the tables of names, which are read for every row.
 FROM pg_class AS t
   WHERE t.relnamespace = 'bsky'::regnamespace
     AND t.relkind = 'r'
@@ -11,7 +11,7 @@ SELECT t.oid::regclass
 ORDER BY 1;
 
 -- name: bootstrap_record
--- An index of a constraint cannot be dropped separately, and a unique index guarantees uniqueness.
+-- Indexes of constraints and unique indexes stay: the first cannot be dropped separately, and the second guarantee uniqueness.
 INSERT INTO skua.dropped_indexes (name, relation, definition)
 SELECT i.indexrelid::regclass::text, i.indrelid::regclass::text, pg_get_indexdef(i.indexrelid)
 FROM pg_index AS i

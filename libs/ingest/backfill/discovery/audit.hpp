@@ -14,21 +14,21 @@
 namespace skua::backfill {
 
 /// Removes the jobs of repositories that are complete at the revision that a list names for them
-/// (NewJob::listed), or at a later one; keeps the order of the others. Returns the number of
-/// removed jobs. In the caller's transaction. Throws postgres::SqlError.
+/// (NewJob::listed), or at a later one. Keeps the order of the other jobs. Returns the number of
+/// removed jobs. Runs in the caller's transaction. Throws postgres::SqlError.
 std::size_t leave_out_current(postgres::Session& session, std::vector<NewJob>& jobs);
 
-// An audit compares the revisions that hosts list with the stored ones, to find accounts whose last
-// commits never arrived on the stream: a relay drops a commit, or keeps fewer days than the indexer
-// was offline. If an account writes again, the gap becomes visible; an audit finds accounts that do
-// not write. All functions throw postgres::SqlError.
+// An audit compares the revisions that hosts list with the stored revisions, to find accounts whose
+// last commits never arrived on the stream: a relay drops a commit, or keeps fewer days than the
+// indexer was offline. If an account writes again, the gap becomes visible without an audit. An
+// audit finds the accounts that do not write. All functions throw postgres::SqlError.
 
 struct AuditOptions {
-  /// The origin of the relay that names the hosts.
+  /// The origin of the relay whose list of hosts is read.
   std::string relay;
-  /// From the beginning of one audit to the beginning of the next.
+  /// The time from the beginning of one audit to the beginning of the next.
   std::chrono::seconds every = std::chrono::hours(24);
-  /// False: there is no audit while the filter names accounts.
+  /// Whether there are audits while the filter names accounts.
   bool with_filtered_accounts = false;
   /// The names of the relays that this process reads, as in `skua.cursors`.
   std::vector<std::string> sources = {};
@@ -37,23 +37,24 @@ struct AuditOptions {
 };
 
 /// Starts reading the relay's list of hosts if the last audit started `every` ago. The first audit
-/// of a database starts this long after the first call. Pass each page of accounts to
+/// of a database starts this long after the first call. Each page of accounts must be passed to
 /// `desynchronize_behind`.
 void begin_audit(postgres::Session& session, const AuditOptions& options, Timestamp now);
 
-/// Makes complete repositories wait for a resync if they are behind the revision that their host
-/// lists, and repositories of hidden accounts that their host lists as active: the message that
-/// ended their status may be missing. `repos`: the active accounts. Returns their number. It skips
-/// accounts that live elsewhere or whose host is unknown, accounts that the filter excludes, and
-/// revisions that may still arrive on the stream: those later than ten minutes before the newest
-/// event of `sources`. In the caller's transaction.
+/// Makes repositories wait for a resync if they are complete and behind the revision that their
+/// host lists. It does the same with repositories of hidden accounts that their host lists as
+/// active, because the message that ended their status may be missing. `repos` are the active
+/// accounts of the list. Returns the number of these repositories. It skips accounts that live on
+/// another host or whose host is unknown, accounts that the filter excludes, and revisions that may
+/// still arrive on the stream. These are the revisions later than ten minutes before the newest
+/// event of `sources`. Runs in the caller's transaction.
 std::size_t desynchronize_behind(postgres::Session& session, const std::string& host,
                                  std::span<const ListedRepo> repos,
                                  std::span<const std::string> sources, Timestamp now);
 
-/// Queues the repositories of these accounts, except those that are complete, and those that have
-/// or had a job: a cancelled job stays cancelled. Excluded accounts are left out. Returns how many
-/// jobs are new. Throws SqlError.
+/// Queues the repositories of these accounts, except repositories that are complete, and accounts
+/// that have or had a job. A cancelled job therefore stays cancelled. Excluded accounts are left
+/// out. Returns the number of new jobs. Throws SqlError.
 std::size_t queue_signal_accounts(postgres::Session& session, std::span<const std::string> dids,
                                   Timestamp now);
 

@@ -20,8 +20,8 @@ WHERE host = $1
   AND ($4::boolean OR NOT EXISTS (SELECT 1 FROM skua.filter_state WHERE cardinality(dids) > 0));
 
 -- name: audit_behind
--- $3: the host, $4: sources, $5: now. A TID is the time in microseconds followed by ten more bits.
--- Rows are locked in the order that all transactions on that table use.
+-- $3 is the host, $4 are the sources, and $5 is now. A TID is the time in microseconds followed by ten more bits. Rows are
+-- locked in the order that all transactions on skua.repositories use.
 WITH settled AS (
   SELECT
     (

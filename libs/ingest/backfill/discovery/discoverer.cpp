@@ -22,12 +22,13 @@ namespace {
 
 using transport::HostOrigin;
 
-/// How often to check whether a list is due.
+/// The intervals at which threads check whether a list is due.
 constexpr std::chrono::milliseconds kListQuiet{1'000};
 constexpr std::chrono::seconds kAuditQuiet{10};
-/// Many hosts of the network no longer exist; the next audit tries all of them again.
+/// The number of attempts for the list of a host. Many hosts of the network no longer exist, and
+/// the next audit tries all of them again.
 constexpr int kAuditAttempts = 3;
-/// The wait after a 429 without a stated time.
+/// The wait after a 429 that states no time.
 constexpr std::chrono::seconds kListUnsaidWait{30};
 const std::string kCollectionPrefix = list_of_collection("");
 
@@ -47,8 +48,8 @@ typename Listing<Page>::Source source_of(const HostList& list, bool allow_privat
   }
 }
 
-/// Accounts on a host's own list live on this host. A list of the accounts that use a collection
-/// does not tell their hosts.
+/// Returns the jobs of a page. Accounts on a host's own list live on this host. A list of the
+/// accounts that use a collection does not tell the hosts of the accounts.
 std::vector<NewJob> jobs_of(const HostList& list, const std::vector<ListedRepo>& repos) {
   std::vector<NewJob> jobs;
   jobs.reserve(repos.size());
@@ -61,7 +62,8 @@ std::vector<NewJob> jobs_of(const HostList& list, const std::vector<ListedRepo>&
   return jobs;
 }
 
-/// The hosts that are worth asking: a relay knows which no longer exist and which it has banned.
+/// Returns the lists of the hosts that can answer: a relay knows which hosts no longer exist and
+/// which it has banned.
 std::vector<HostList> lists_of(const HostPage& page, const std::string& what) {
   std::vector<HostList> lists;
   for (const ListedHost& host : page.hosts) {
@@ -77,7 +79,7 @@ void commit_page(postgres::Transaction& transaction) {
   crash_point("after_page_commit");
 }
 
-/// The cursor of the next page; nothing: it is the last page.
+/// Returns the cursor of the next page, or nothing if this is the last page.
 std::optional<std::string> next_cursor(const std::string& cursor) {
   return cursor.empty() ? std::nullopt : std::optional(cursor);
 }
@@ -180,8 +182,8 @@ bool Discoverer::read_one(postgres::Session& session, const std::stop_token& sto
     const std::scoped_lock lock(mutex_);
     seen = notifications_;
   }
-  // From before the lease until everything is reported: at every moment either the table or this
-  // counter shows the activity.
+  // The counter includes the time from before the lease until the results are stored. At every
+  // moment, either the table or this counter therefore shows the activity.
   const Busy busy(busy_);
   const auto leased = lease_lists(session, 1, lease_request(), purpose());
   if (leased.empty()) {
@@ -190,7 +192,7 @@ bool Discoverer::read_one(postgres::Session& session, const std::stop_token& sto
     idle_ = none && notifications_ == seen;
     return false;
   }
-  // If one list is due, there may be more.
+  // If one list is due, more lists may be due, so the other threads are notified.
   notify();
   ++held_;
   const std::string& what = leased.front().list.what;
@@ -252,8 +254,6 @@ void Discoverer::failed(postgres::Session& session, const HostList& list,
             "the list {} of {} {}: {}", list.what, list.host,
             again ? "failed, retrying later" : "is abandoned", failure.message);
 }
-
-// How a Discoverer stores the pages that it has read.
 
 bool Discoverer::store_page(postgres::Session& session, const LeasedList& leased,
                             const HostPage& page, std::int64_t left) {

@@ -26,7 +26,7 @@
 
 namespace skua::backfill {
 
-/// The metrics of a discovery since it started. Any thread.
+/// The metrics of a discovery since it started. Any thread may use them.
 struct DiscoveryMetrics {
   Counter pages{"pages", "skua_backfill_list_pages_total", "pages",
                 "Pages of lists that were read"};
@@ -56,13 +56,13 @@ struct DiscoveryMetrics {
 };
 
 /// Reads the lists of `skua.backfill_hosts`, several at once, each page by page. Hosts of a relay
-/// become lists; accounts become jobs, or an audit compares them with the stored state (audit.hpp).
-/// One transaction stores a page's results and the position of the next page, so that after a kill
-/// another process continues without a gap. A list fails permanently after some failures in a row,
-/// or if it exceeds `most_entries`; a failure of the database is retried forever.
+/// become lists. Accounts become jobs, or an audit compares them with the stored state (audit.hpp).
+/// One transaction stores the results of a page and the position of the next page, so that after a
+/// kill another process continues without a gap. A list fails permanently after some failures in a
+/// row, or if it exceeds `most_entries`. A failure of the database is retried forever.
 ///
-/// Has its own threads. While there is something to read, each has a database session of its own.
-/// Owned by Backfiller.
+/// It has threads of its own. While there is something to read, each has a database session of its
+/// own. Backfiller owns it.
 class Discoverer {
  public:
   struct Options {
@@ -70,50 +70,53 @@ class Discoverer {
     std::string lease_owner;
     /// Whether hosts on a relay's list may be loopback addresses.
     bool allow_private_hosts = false;
-    /// Lists that are read at once.
+    /// The number of lists that are read at once.
     std::size_t threads = 4;
-    /// Starts audits and reads their lists; nothing: reads the lists of backfills.
+    /// If set, the discoverer starts audits and reads their lists. Otherwise it reads the lists of
+    /// backfills.
     std::optional<AuditOptions> audit = std::nullopt;
-    /// Jobs were added. Called on any of the threads.
+    /// Reports that jobs were added. It is called on any of the threads.
     std::function<void()> on_jobs = [] {};
   };
 
-  /// The client must outlive it.
+  /// The client must outlive the discoverer.
   Discoverer(postgres::Runtime& runtime, Options options, transport::HttpClient& http);
   ~Discoverer();
 
   void start();
-  /// From now on the results of requests are ignored.
+  /// Makes the threads ignore the results of requests from now on.
   void request_stop();
-  /// Ends the threads and releases the lists. Active requests must have been ended before, by
-  /// stopping their client. Idempotent.
+  /// Ends the threads and releases the lists. The client must have been stopped before, which ends
+  /// the active requests. Idempotent.
   void stop();
 
-  /// Lists were added.
+  /// Reports that lists were added.
   void notify();
-  /// All lists, including those of other processes, are complete or have failed permanently.
+  /// Whether all lists, including lists of other processes, are complete or have failed
+  /// permanently.
   bool is_idle() const;
   DiscoveryMetrics metrics() const;
 
  private:
-  /// `first`: this thread checks for lists for all threads; the others wait while there are none.
+  /// If `first` is true, this thread checks for lists for all threads. The others wait while there
+  /// are none.
   void run(const std::stop_token& stop, bool first);
-  /// False: no list is due.
+  /// Returns false if no list is due.
   bool read_one(postgres::Session& session, const std::stop_token& stop);
-  /// False: the attempt was interrupted, and this process still leases the list.
+  /// Returns false if the attempt was interrupted and this process still leases the list.
   template <class Page>
   bool read(postgres::Session& session, const LeasedList& leased, const std::stop_token& stop);
-  /// Waits until a page may be requested. False: a stop was requested.
+  /// Waits until a page may be requested. Returns false if a stop was requested.
   bool wait_for_page_interval(const std::stop_token& stop);
   void failed(postgres::Session& session, const HostList& list, const RequestFailed& failure);
-  /// Stores the entries of a page and the position of the next one. `left`: the number of entries
-  /// to accept; surplus accounts are removed from the page. False: another process leases the list,
-  /// or it has failed permanently.
+  /// Stores the entries of a page and the position of the next page. `left` is the number of
+  /// entries to accept. Surplus accounts are removed from the page. Returns false if another
+  /// process leases the list, or the list has failed permanently.
   bool store_page(postgres::Session& session, const LeasedList& leased, const HostPage& page,
                   std::int64_t left);
   bool store_page(postgres::Session& session, const LeasedList& leased, RepoPage& page,
                   std::int64_t left);
-  /// The outcome for the accounts of a page.
+  /// The numbers of accounts of a page, by outcome.
   struct StoredRepos {
     std::size_t current = 0;
     std::size_t queued = 0;
@@ -132,18 +135,18 @@ class Discoverer {
   const Options options_;
   transport::HttpClient& http_;
   const Clock& clock_;
-  /// All but the lists under way.
+  /// The counters without the number of active lists.
   DiscoveryMetrics counters_;
   std::atomic<bool> idle_{false};
-  /// Threads that may have something to read or to report.
+  /// The number of threads that may have something to read or to report.
   std::atomic<std::size_t> busy_{0};
-  /// Lists that this process leases.
+  /// The number of lists that this process leases.
   std::atomic<std::size_t> held_{0};
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  /// Counts notifications.
+  /// The number of notifications.
   std::uint64_t notifications_ = 0;
-  /// When the next page may be requested.
+  /// The time from which the next page may be requested.
   std::chrono::steady_clock::time_point next_page_at_{};
   std::vector<std::jthread> threads_;
 };

@@ -45,7 +45,7 @@ void add_repo(const ListEntry& entry, RepoPage& page) {
   page.repos.push_back(std::move(repo));
 }
 
-/// A status in the form that the lexicon uses, known or unknown.
+/// Whether a text has the form of the statuses of the lexicon, known or unknown.
 bool is_word(std::string_view text) {
   return text.size() <= kLongestStatus &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
@@ -111,7 +111,7 @@ Result<std::string> listed_host_origin(std::string_view name, bool allow_private
   const auto endpoint = transport::parse_http_url("http://" + std::string(name));
   if (!endpoint || !is_loopback(endpoint->host)) return errc::host_name;
   auto origin = endpoint->http_url();
-  origin.pop_back();  // the final slash, which an origin lacks
+  origin.pop_back();  // removes the final slash, because an origin has none
   if (origin != "http://" + ascii_lower(name)) return errc::host_name;
   return origin;
 }

@@ -13,8 +13,8 @@ namespace {
 using postgres::column;
 using postgres::Session;
 
-/// Adds lists that are new, and stores the announced numbers of all. Returns the number of new
-/// lists.
+/// Adds the lists that are new, and stores the announced numbers of all lists. Returns the number
+/// of new lists.
 std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Timestamp now) {
   const postgres::Array hosts = column(lists, &HostList::host);
   const postgres::Array whats = column(lists, &HostList::what);

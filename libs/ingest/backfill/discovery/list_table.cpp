@@ -28,7 +28,7 @@ struct LeasedListRow {
   Timestamp begun_at;
 };
 
-/// The seconds for which the host asked to wait.
+/// Returns the seconds for which the host asked to wait.
 std::int64_t seconds_of(std::chrono::seconds asked) {
   return std::max<std::int64_t>(asked.count(), 0);
 }

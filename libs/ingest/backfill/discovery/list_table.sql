@@ -24,8 +24,7 @@ SET cursor = $3::text, listed = listed + $4::int8, attempts = 0, error = NULL, u
 WHERE host = $1 AND what = $2 AND state = 'listing' AND lease_owner = $5;
 
 -- name: backfill_hosts_failed
--- $5: the delay after the nth failure, $8: the number of failures after which the list fails
--- permanently.
+-- $5 are the delays after the nth failure, and $8 is the number of failures after which the list fails permanently.
 UPDATE skua.backfill_hosts
 SET attempts = attempts + 1, error = $6, lease_owner = NULL, updated_at = $4::timestamptz,
   next_attempt = $4::timestamptz + make_interval(
@@ -58,7 +57,7 @@ FROM skua.backfill_hosts
 WHERE state IN ('none', 'listing') AND starts_with(what, 'audit:') = $1::boolean;
 
 -- fragment: meant_lists
--- $1: states of jobs, to which those of lists correspond. $2: a host or null.
+-- $1 are states of jobs. The fragment maps the states of lists to them. $2 is a host or null.
 CASE h.state
       WHEN 'none' THEN 'queued'
       WHEN 'listed' THEN 'done'

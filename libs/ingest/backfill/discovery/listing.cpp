@@ -12,7 +12,8 @@ namespace skua::backfill {
 namespace {
 
 constexpr std::size_t kMaxPageBytes = 8 * 1024 * 1024;
-/// Pages of inactive accounts have entries, so no genuine list has this many empty pages.
+/// The number of empty pages in a row after which a list is not genuine. Even pages of inactive
+/// accounts have entries.
 constexpr std::size_t kMostEmptyPages = 1000;
 
 }  // namespace
@@ -92,12 +93,12 @@ namespace skua::backfill::impl {
 
 namespace {
 
-/// Ten times the allowed size of a page: tolerates hosts that ignore the limit, but not unlimited
-/// pages.
+/// The maximum number of entries. It is ten times the allowed size of a page, to tolerate hosts
+/// that ignore the limit, but not unlimited pages.
 constexpr std::size_t kMostEntries = 20'000;
 constexpr std::size_t kLongestCursor = 4096;
 
-/// Receives the parser's events. A tree of values could take a hundred times the length of a text
+/// Receives the parser's events. A tree of values could take a hundred times the memory of a text
 /// that consists of brackets.
 class Handler final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -169,15 +170,15 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
 
   bool at_cursor() const { return depth_ == 1 && key_ == "cursor"; }
   bool at_list() const { return depth_ == 1 && key_ == list_; }
-  /// True within the fields of an entry, but not deeper.
+  /// Whether the current key is a field of an entry, and not of an object inside of the entry.
   bool in_entry() const { return depth_ == 3 && is_entry_open_; }
 
-  /// Called at the start of a value. False: no value is allowed here.
+  /// Checks a value at its start. Returns false if no value is allowed here.
   bool begin(Kind kind) {
     if (depth_ == 0) return kind == Kind::Object;
     if (at_cursor()) return kind == Kind::Text || kind == Kind::Null;
     if (at_list()) return kind == Kind::Array || kind == Kind::Null;
-    // An error is no list.
+    // The answer is an error, and not a list.
     if (depth_ == 1 && key_ == "error") return false;
     if (depth_ != 2 || !in_list_) return true;
     if (++entries_ > kMostEntries) return false;
@@ -187,7 +188,8 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  /// The cursor is stored unchanged, and PostgreSQL's text cannot contain NUL.
+  /// The cursor is refused if it contains NUL, because it is stored unchanged, and PostgreSQL's
+  /// text cannot contain NUL.
   bool take(std::string& cursor) {
     if (cursor.size() > kLongestCursor || cursor.find('\0') != std::string::npos) return false;
     cursor_ = std::move(cursor);
@@ -205,7 +207,7 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
   const std::string_view list_;
   const std::function<void(const ListEntry&)>& each_;
   std::size_t depth_ = 0;
-  /// The last key of the page or, within an entry, of the entry.
+  /// The last key of the page, or of the entry within an entry.
   std::string key_;
   std::string cursor_;
   bool has_list_ = false;
@@ -223,7 +225,8 @@ Result<std::string> read_list(std::string_view json, std::string_view name,
   const bool is_whole = nlohmann::json::sax_parse(json, &handler);
   if (handler.is_too_long()) return errc::list_too_long;
   if (!is_whole) return errc::list_form;
-  // Some servers omit an empty list, or send null. The cursor does not lead on then.
+  // Some servers omit an empty list, or send null. The cursor of such a page is ignored, because no
+  // page follows.
   return handler.has_list() ? handler.cursor() : std::string();
 }
 

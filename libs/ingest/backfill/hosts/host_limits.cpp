@@ -17,7 +17,8 @@ namespace {
 using End = HostOutcome::End;
 
 End end_of_status(unsigned status) {
-  constexpr unsigned kForbidden = 403;  // firewalls send it to clients with too many requests
+  // Firewalls send this status to clients with too many requests.
+  constexpr unsigned kForbidden = 403;
   constexpr unsigned kTimeout = 408;
   constexpr unsigned kTooMany = 429;
   if (status == kTooMany) return End::Limited;
@@ -53,11 +54,11 @@ constexpr auto kForgetEvery = std::chrono::minutes(1);
 /// A host, or a site, that waits for a free place.
 struct Waiting {
   std::size_t under_way = 0;
-  /// Its position in the rotation.
+  /// The position in the rotation.
   std::size_t position = 0;
   std::size_t free = 0;
 
-  /// std::priority_queue returns the largest element, which must be served first.
+  /// The order is reversed, because std::priority_queue returns the largest element.
   bool operator<(const Waiting& other) const {
     return std::tie(under_way, position) > std::tie(other.under_way, other.position);
   }
@@ -73,13 +74,15 @@ bool by_name(const std::string* left, const std::string* right) {
   return *left < *right;
 }
 
-/// Each host once, in the order of the rotation: by name, starting after the last served one.
+/// Returns each host once, in the order of the rotation: by name, starting after the last served
+/// host.
 std::vector<const std::string*> in_rotation(std::span<const std::string> hosts,
                                             const std::string& last) {
   std::vector<const std::string*> sorted;
   sorted.reserve(hosts.size());
   for (const auto& host : hosts) sorted.push_back(&host);
-  // There may be thousands, and most callers pass them sorted.
+  // The check saves a sort, because there may be thousands of hosts, and most callers pass them
+  // sorted.
   if (!std::is_sorted(sorted.begin(), sorted.end(), by_name)) {
     std::sort(sorted.begin(), sorted.end(), by_name);
   }

@@ -21,30 +21,31 @@
 
 namespace skua::backfill {
 
-/// The outcome of a download for its host. After a redirect this is the host that answered.
-/// `started_at`: when HostLimits::started was called for it. The look-up of the account's document
-/// happens between that time and the request.
+/// The outcome of a download for its host. After a redirect the host is the one that answered.
+/// `started_at` is the time at which HostLimits::started was called for the download. The look-up
+/// of the account's document happens between that time and the request.
 struct HostOutcome : transport::RequestOutcome {
-  /// A repository was downloaded.
+  /// Whether a repository was downloaded.
   bool repository = false;
-  /// For people; empty: no error.
+  /// The error for users. It is empty if there was none.
   std::string error = {};
 };
 
-/// The outcome of a getRepo for its host, except `started_at`. Pure; any thread.
+/// Returns the outcome of a getRepo for its host, except for `started_at`. The function is pure.
 HostOutcome host_outcome(const Result<transport::HttpAnswer>& answer,
                          std::chrono::microseconds duration, Timestamp now);
 
 /// Limits the disk space of downloaded repositories, from their first byte until they have been
-/// read: a total limit, and half of it for each site (site_of_origin). Small repositories stay in
-/// memory and need no disk space, so they continue when the space is used up. Any thread.
+/// read. There is a total limit, and half of it is the limit of each site (site_of_origin). Small
+/// repositories stay in memory and need no disk space, so they continue when the space is used up.
+/// Any thread may use it.
 class SpoolBudget {
  public:
   explicit SpoolBudget(std::uint64_t in_all) : in_all_(in_all) {}
 
-  /// False: there is no room, and nothing was reserved.
+  /// Reserves bytes. Returns false and reserves nothing if there is no room.
   bool take(const std::string& site, std::uint64_t bytes);
-  /// The reserved bytes.
+  /// Returns reserved bytes.
   void give_back(const std::string& site, std::uint64_t bytes);
 
   std::uint64_t taken() const;
@@ -56,8 +57,8 @@ class SpoolBudget {
   boost::unordered_flat_map<std::string, std::uint64_t, SeededHash> by_site_;
 };
 
-/// A rate per second for displays: an event that happened a minute ago has a third of the weight of
-/// a new one. No clock of its own; one thread.
+/// A rate per second for displays. An event that happened a minute ago has a third of the weight of
+/// a new event. It has no clock. One thread uses it.
 class DecayingRate {
  public:
   void add(double count, Timestamp now) {
@@ -80,70 +81,74 @@ class DecayingRate {
 
 struct HostLimitsOptions {
   transport::AdaptiveLimitOptions host = transport::requests_at_once();
-  /// Concurrent downloads of all hosts together.
+  /// The maximum number of concurrent downloads of all hosts together.
   std::size_t in_all = 64;
-  /// Hosts without active downloads and without a wait are forgotten after this time, or when more
-  /// than `most_known` hosts are known.
+  /// The time after which hosts without active downloads and without a wait are forgotten. They are
+  /// forgotten earlier if more than `most_known` hosts are known.
   std::chrono::seconds forget_after = std::chrono::minutes(10);
   std::size_t most_known = 4096;
 };
 
-/// How many downloads of a host may start.
+/// The number of downloads of a host that may start.
 struct HostSlots {
   std::string host;
   std::size_t count = 0;
 };
 
-/// A host, for a display.
+/// The state of a host, for a display.
 struct HostMetrics {
   std::string host;
   std::size_t under_way = 0;
-  /// Its concurrency limit.
+  /// The concurrency limit of the host.
   std::size_t at_once = 0;
-  /// No download starts before this time; nothing: there is no wait.
+  /// The time before which no download starts, or nothing if there is no wait.
   std::optional<Timestamp> waits_until;
   std::uint64_t repositories = 0;
   std::uint64_t bytes = 0;
   std::uint64_t failures = 0;
   double repositories_per_second = 0;
-  /// Empty: there was none.
+  /// The last error, which is empty if there was none.
   std::string last_error;
 };
 
 /// Decides how many repositories of each host (the origin of a PDS) may be downloaded now. An
-/// AdaptiveLimit limits each host; a total is shared fairly. A free place goes to the site
-/// (site_of_origin) with the fewest active downloads, in rotation among equals, and there to the
-/// host with the fewest: the owner of a domain can create any number of hosts below it. While
-/// several hosts have work, none gets more than half of all places; while several sites have work,
-/// none gets more than three quarters. Slow hosts therefore cannot take all places.
+/// AdaptiveLimit limits each host, and all hosts share a total fairly. A free place goes to the
+/// site (site_of_origin) with the fewest active downloads, in rotation among equals. Within the
+/// site it goes to the host with the fewest active downloads. Sites are considered first because
+/// the owner of a domain can create any number of hosts below the domain. While several hosts have
+/// work, none gets more than half of all places. While several sites have work, none gets more than
+/// three quarters. Slow hosts therefore cannot take all places.
 ///
-/// Owned and called by one thread. No clock of its own, no I/O. Keeps about `most_known` hosts in
-/// memory, besides those with active downloads or a wait.
+/// One thread owns and calls it. It has no clock and does no I/O. It keeps about `most_known` hosts
+/// in memory, besides the hosts with active downloads or a wait.
 class HostLimits {
  public:
   explicit HostLimits(const HostLimitsOptions& options);
 
-  /// How many downloads of each of these hosts may start now; hosts with none are left out.
-  /// Reserves nothing: call `started` for each start before the next call. Fastest when the hosts
-  /// are sorted.
+  /// Returns how many downloads of each of these hosts may start now. Hosts with none are left out.
+  /// It reserves nothing, so call `started` for each start before the next call. It is fastest if
+  /// the hosts are sorted.
   std::vector<HostSlots> free_slots(std::span<const std::string> hosts_with_work,
                                     Timestamp now) const;
 
   void started(const std::string& host, Timestamp now);
-  /// Once for each started download; throws std::logic_error otherwise.
+  /// Reports the end of a download, once for each started download. Otherwise it throws
+  /// std::logic_error.
   void finished(const std::string& host, const HostOutcome& outcome, Timestamp now);
 
-  /// When `free_slots` may return more although no download finishes; nothing: never.
+  /// Returns the time from which `free_slots` may return more although no download finishes, or
+  /// nothing if there is no such time.
   std::optional<Timestamp> next_change(Timestamp now) const;
 
-  /// The active downloads of all hosts.
+  /// Returns the number of active downloads of all hosts.
   std::size_t under_way() const { return under_way_; }
-  /// At most `count` known hosts, those with the most active downloads first, then by name.
+  /// Returns at most `count` known hosts, sorted by the number of active downloads, largest first,
+  /// then by name.
   std::vector<HostMetrics> metrics(std::size_t count, Timestamp now) const;
   std::size_t known_hosts() const { return hosts_.size(); }
 
  private:
-  /// A known host, and what HostMetrics shows of it.
+  /// A known host, with the values that HostMetrics shows.
   struct Host {
     explicit Host(const transport::AdaptiveLimitOptions& options) : limit(options) {}
 
@@ -156,7 +161,7 @@ class HostLimits {
   };
   struct Standing {
     std::size_t under_way = 0;
-    /// How many more may start, so that at most `most` are active.
+    /// The number of downloads that may start, so that at most `most` are active.
     std::size_t free = 0;
   };
 
@@ -166,7 +171,7 @@ class HostLimits {
 
   const HostLimitsOptions options_;
   boost::unordered_flat_map<std::string, Host, SeededHash> hosts_;
-  /// Active downloads by site; sites with none are left out.
+  /// The numbers of active downloads by site. Sites without active downloads are left out.
   boost::unordered_flat_map<std::string, std::size_t, SeededHash> sites_;
   std::size_t under_way_ = 0;
   /// The site of the last started download.

@@ -21,7 +21,7 @@ using tables::LetterRow;
 
 constexpr const char* kLostLease = "another process took the letter over meanwhile";
 
-/// The replay of one letter that is leased.
+/// The replay of one leased letter.
 class LetterReplay {
  public:
   LetterReplay(const ReplayServices& services, const LetterRow& letter, const std::string& owner)
@@ -47,7 +47,7 @@ class LetterReplay {
     try {
       tables::release_replay(services_.session, letter_.id, owner_);
     } catch (const std::exception&) {
-      // The lease expires.
+      // The lease expires later.
     }
   }
 
@@ -75,7 +75,7 @@ class LetterReplay {
       add_jobs(session, std::array{NewJob{.did = letter_.did}}, Again::Yes, services_.clock.now());
       const auto jobs = read_jobs(session, std::array{letter_.did});
       if (!jobs.empty() && jobs[0].state == JobState::Running) {
-        // It may have requested the repository before the commit of the letter.
+        // The job may have requested the repository before the commit of the letter.
         ReplayedLetter later =
             release("a job of the account runs; replay the letter when it has ended");
         transaction.commit();

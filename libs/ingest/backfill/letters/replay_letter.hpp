@@ -16,7 +16,7 @@
 
 namespace skua::backfill {
 
-/// How the replay of a dead letter ended.
+/// The result of the replay of a dead letter.
 enum class ReplayEnd : std::uint8_t {
   /// The letter is resolved.
   Resolved,
@@ -24,24 +24,24 @@ enum class ReplayEnd : std::uint8_t {
   Requested,
   /// The letter is dead, with the new reason.
   Failed,
-  /// There is no way to replay this letter; it did not change.
+  /// There is no way to replay this letter, and it did not change.
   Impossible,
-  /// The letter is not dead, or another process replays it; it did not change.
+  /// The letter is not dead, or another process replays it. This replay did not change it.
   NotDead,
 };
 
-/// For people: `resolved`, `failed again`.
+/// Returns a text for users: `resolved`, `failed again`.
 std::string_view to_string(ReplayEnd end);
 
 struct ReplayedLetter {
   ReplayEnd end = ReplayEnd::NotDead;
-  /// For people.
+  /// The result for users.
   std::string text;
-  /// A job for the repository of this account was queued.
+  /// The account for whose repository a job was queued.
   std::optional<std::string> resync;
 };
 
-/// What a replay uses. Everything outlives the call.
+/// The parts that a replay uses. All parts outlive the call.
 struct ReplayServices {
   postgres::Session& session;
   ids::SharedIds& ids;
@@ -51,30 +51,33 @@ struct ReplayServices {
   const tables::Filter& filter;
 };
 
-/// Replays a dead letter under a lease:
-/// - A record with its bytes goes through the table writers (writer::replay_record). A job for the
-///   repository is queued too, if a later commit of the repository is known or no head is stored: a
-///   later commit may have deleted the record, and tombstones are not kept that long.
+/// Replays a dead letter under a lease. The kind of the letter decides what happens:
+///
+/// - The table writers write a record with its bytes (writer::replay_record). A job for the
+/// repository
+///   is queued, too, if a later commit of the repository is known or no head is stored: a later
+///   commit may have deleted the record, and tombstones are not kept that long.
 /// - For a message, an operation without its block, and a payload that was cut, a job downloads the
 ///   repository of the account.
-/// - A letter of a consumer is handed to the consumer.
-/// - A letter that the filter excludes now is resolved. A label or an unknown account cannot be
-///   replayed.
-/// Outside a transaction. Throws postgres::SqlError; the letter is then dead again, or its lease
-/// expires.
+/// - A letter of a consumer is passed to the consumer.
+/// - A letter that the filter excludes now is resolved.
+/// - A label or a letter of an unknown account cannot be replayed.
+///
+/// Call it outside of a transaction. Throws postgres::SqlError. The letter is then dead again, or
+/// its lease expires.
 ReplayedLetter replay_letter(const ReplayServices& services, std::int64_t id,
                              const tables::ReplayLease& lease);
 
-/// Replays dead letters one after another, with the filter and the clock of the server at its
-/// construction. For the letters of one request: the filter may change later. Uses a session of its
-/// caller, on the caller's thread.
+/// Replays the dead letters of one request one after another, with the filter and the clock of the
+/// server at its construction. The filter may change later, so another request needs another
+/// object. It uses a session of its caller, on the caller's thread.
 class LetterReplays {
  public:
-  /// `owner`: of the leases, unique to the process (postgres::process_name). The session outlives
-  /// it. Throws postgres::SqlError.
+  /// `owner` is the owner of the leases, and is unique to the process (postgres::process_name). The
+  /// session outlives the object. Throws postgres::SqlError.
   LetterReplays(postgres::Session& session, std::string owner);
 
-  /// See replay_letter.
+  /// Calls replay_letter.
   ReplayedLetter replay(std::int64_t id);
 
  private:

@@ -23,8 +23,8 @@ constexpr std::array<std::pair<JobState, std::string_view>, 6> kNames{{
     {JobState::Cancelled, "cancelled"},
 }};
 
-/// The two statements of a command: for the jobs of named accounts, or those of a piece of the
-/// table's blocks.
+/// The two statements of a command: for the jobs of named accounts, and for the jobs in a range of
+/// the table's blocks.
 struct Command {
   const postgres::Statement& named;
   const postgres::Statement& piece;
@@ -34,7 +34,7 @@ postgres::Array names_of(std::span<const JobState> states) {
   return postgres::column(states, [](JobState state) { return to_string(state); });
 }
 
-/// Some thousand jobs a step, so that none holds many locks, or holds them for long.
+/// Each step has some thousand jobs, so that no step holds many locks, or holds locks for long.
 std::size_t change_named(Session& session, const postgres::Statement& statement,
                          const JobFilter& filter, const postgres::Array& states, Timestamp now) {
   constexpr std::size_t kAtOnce = 10'000;
@@ -47,9 +47,9 @@ std::size_t change_named(Session& session, const postgres::Statement& statement,
   return changed;
 }
 
-/// By place: no index serves every filter, and one pass over the table is as fast as a disk reads.
-/// A row that a step changes moves to a free place. A later step leaves it as it is, because its
-/// state is another one.
+/// The steps are ranges of blocks, because no index serves every filter, and one pass over the
+/// table is as fast as a disk reads. A row that a step changes moves to a free place. A later step
+/// that reads the row again does not change it, because its state is different.
 std::size_t change_pieces(Session& session, const postgres::Statement& statement,
                           const JobFilter& filter, const postgres::Array& states, Timestamp now) {
   constexpr std::int64_t kBlocksAtOnce = 500;

@@ -14,53 +14,55 @@
 
 namespace skua::backfill {
 
-/// As in `skua.backfill_jobs.state`.
+/// The values of `skua.backfill_jobs.state`.
 enum class JobState : std::uint8_t { Queued, Running, Done, Unavailable, Failed, Cancelled };
 
 std::string_view to_string(JobState state);
-/// Nothing: no such state.
+/// Returns nothing if there is no such state.
 std::optional<JobState> job_state(std::string_view text);
 
-/// The jobs that a command applies to: those that match every field.
+/// The jobs that a command applies to. They match every field.
 struct JobFilter {
-  /// Empty: all accounts.
+  /// The accounts. If it is empty, all accounts match.
   std::vector<std::string> dids = {};
   std::optional<std::string> host = std::nullopt;
-  /// Empty: the states that the command is meant for.
+  /// The states. If it is empty, the states match for which the command is meant.
   std::vector<JobState> states = {};
 };
 
-/// Queues jobs again, due now, with all attempts; returns how many. Without states: queued,
-/// unavailable and failed jobs, and for named accounts also done and cancelled ones. Running jobs
-/// never. Throws SqlError.
+/// Queues jobs again, due now, with all attempts. Returns their number. If the filter has no
+/// states, it queues queued, unavailable and failed jobs, and for named accounts also done and
+/// cancelled jobs. It never changes running jobs. Throws SqlError.
 ///
-/// Called outside a transaction: it commits in steps. Without named accounts it scans the whole
-/// table once: seconds for a million jobs.
+/// Call it outside of a transaction, because it commits in steps. Without named accounts it scans
+/// the whole table once, which takes seconds for a million jobs.
 std::size_t retry_jobs(postgres::Session& session, const JobFilter& filter, Timestamp now);
 
-/// Cancels jobs; returns how many. Without states: queued and running jobs. Rows that a running job
-/// has written stay; its lease owner notices when the job ends. Otherwise like `retry_jobs`.
+/// Cancels jobs. Returns their number. If the filter has no states, it cancels queued and running
+/// jobs. Rows that a running job has written stay, and its lease owner notices the cancel when the
+/// job ends. The other rules are those of `retry_jobs`.
 std::size_t cancel_jobs(postgres::Session& session, const JobFilter& filter, Timestamp now);
 
-/// An account's job, for people.
+/// An account's job, for users.
 struct JobRow {
   std::string did;
   JobState state = JobState::Queued;
-  /// Why its last attempt failed, or why the repository is unavailable.
+  /// The reason why its last attempt failed, or why the repository is unavailable.
   std::optional<std::string> error;
   /// The lease owner, while the job runs.
   std::optional<std::string> lease_owner;
   std::optional<std::string> host;
-  /// What the last finished job downloaded.
+  /// The revision that the last finished job downloaded.
   std::optional<atproto::Tid> rev;
   std::int64_t records = 0;
-  /// Failed attempts since the job was requested.
+  /// The number of failed attempts since the job was requested.
   int attempts = 0;
   Timestamp next_attempt;
   std::optional<Timestamp> finished_at;
 };
 
-/// The jobs of these accounts, sorted by DID. Accounts without a job are left out. Throws SqlError.
+/// Returns the jobs of these accounts, sorted by DID. Accounts without a job are left out. Throws
+/// SqlError.
 std::vector<JobRow> read_jobs(postgres::Session& session, std::span<const std::string> dids);
 
 }  // namespace skua::backfill

@@ -1,8 +1,8 @@
--- A command changes a part of the table at a time: jobs of named accounts ($4), or those of the blocks from $4 to
--- before $5. $3: now.
+-- A command changes a part of the table at a time: the jobs of named accounts ($4), or the jobs in the blocks from $4 to before
+-- $5. $3 is now.
 
 -- fragment: meant_jobs
--- $1: states, $2: a host or null.
+-- $1 are states, and $2 is a host or null.
 j.state = ANY($1::text[]) AND ($2::text IS NULL OR j.host = $2::text)
 
 -- name: backfill_jobs_retry_named

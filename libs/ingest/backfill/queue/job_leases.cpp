@@ -11,7 +11,7 @@ namespace {
 using postgres::Session;
 using postgres::Statement;
 
-/// `place`: the parameters of the place, from $5 on.
+/// `place` has the parameters of the place, from $5 on.
 template <class... Place>
 std::vector<Job> lease(Session& session, const Statement& of_all, const Statement& of_some,
                        std::size_t limit, const JobLeaseRequest& request, const Place&... place) {

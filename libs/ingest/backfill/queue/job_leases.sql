@@ -1,5 +1,6 @@
 -- fragment: first_of_each_host
--- The earliest job of each host after the host $1. Reads one index entry for each host, and none of the others.
+-- The fragment finds the earliest job of each host after the host $1. It reads one index entry for each host, and no entries of
+-- its other jobs.
 WITH RECURSIVE first AS (
   (
     SELECT host, next_attempt FROM skua.backfill_jobs
@@ -51,14 +52,14 @@ JOIN skua.backfill_jobs AS j ON j.did = u.did
 WHERE j.state = 'running';
 
 -- fragment: due_for_lease
--- $1: now, $4: the number of jobs.
+-- $1 is now, and $4 is the number of jobs.
 next_attempt <= $1::timestamptz
   ORDER BY next_attempt
   LIMIT $4::int8
   FOR UPDATE SKIP LOCKED
 
 -- fragment: lease_due
--- $2: the end of the lease, $3: its owner. The columns are the fields of Job.
+-- $2 is the end of the lease, and $3 is its owner. The columns are the fields of Job.
 UPDATE skua.backfill_jobs AS j
 SET state = 'running', attempts = j.attempts + 1, lease_number = j.lease_number + 1, lease_until = $2::timestamptz,
   lease_owner = $3
@@ -109,8 +110,8 @@ WITH due AS MATERIALIZED (
 {{lease_due}};
 
 -- name: backfill_jobs_renew
--- Skips a job that is locked: it is ending and needs no lease. The lock of a transaction that
--- writes a chunk is weaker, and its job is renewed.
+-- The statement skips a job that is locked, because the job is ending and needs no lease. A transaction that writes a chunk has
+-- a weaker lock, so its job is renewed.
 WITH held AS MATERIALIZED (
   SELECT did
   FROM skua.backfill_jobs
@@ -136,8 +137,9 @@ FROM held
 WHERE j.did = held.did;
 
 -- fragment: reclaimed
--- $1: now, $2: the number of crashes after which a job fails. A lost lease does not count as an attempt, because nobody
--- knows which of the jobs crashed the process. A job without a host did not: only its document was looked up.
+-- $1 is now, and $2 is the number of crashes after which a job fails. A lost lease does not count as an attempt, because it is
+-- not known which of the jobs crashed the process. A job without a host did not crash it, because only its document was looked
+-- up.
 lease_until = NULL, lease_owner = NULL, attempts = j.attempts - 1, lost = lost.times,
   finished_at = CASE WHEN lost.often THEN $1::timestamptz ELSE j.finished_at END,
   state = CASE WHEN lost.times >= $2::int4 THEN 'failed' ELSE 'queued' END,

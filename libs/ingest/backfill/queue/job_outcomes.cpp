@@ -32,16 +32,17 @@ postgres::Array reasons_of(std::span<const JobError> jobs) {
   return column(jobs, [](const JobError& job) { return postgres::error_text(job.reason); });
 }
 
-/// The seconds for which the host asked to wait.
+/// Returns the seconds for which the host asked to wait.
 postgres::Array asked_of(std::span<const JobError> jobs) {
   return column(jobs,
                 [](const JobError& job) { return std::max<std::int64_t>(job.asked.count(), 0); });
 }
 
-/// The thread that writes the ends starts jobs and renews leases, too.
+/// The number of gone accounts in one call. It is limited because the same thread also starts jobs
+/// and renews leases.
 constexpr std::size_t kGoneInACall = 100;
 
-/// The stream reported a deletion that the host could not confirm at the time. Now it has.
+/// Logs that the host now confirms a deletion, which the stream had reported earlier.
 void log_confirmation(const std::string& did, const writer::PurgeStep& step) {
   logger("backfill")
       ->info("did={}: the host confirms that the account is deleted; {} deleted{}", did,
@@ -121,7 +122,7 @@ void JobOutcomes::add(const std::string& did, JobEnd end) {
           auto& failed = how.is_final ? failed_finally_ : failed_;
           failed.push_back({did, std::move(how.reason), how.wait});
         }
-        // Nothing is left to write for the others.
+        // The other outcomes need no statement.
       },
       end);
 }
@@ -149,7 +150,8 @@ void JobOutcomes::purge_gone(postgres::Session& session) {
 
 void JobOutcomes::write(postgres::Session& session) {
   const Timestamp now = clock_.now();
-  // A list is cleared after its statement, so that it is not written again when a later one fails.
+  // A list is cleared after its statement, so that it is not written again if a later statement
+  // fails.
   const auto write_all = [](auto& pending, auto&& into_table) {
     if (pending.empty()) return;
     into_table();
@@ -163,7 +165,7 @@ void JobOutcomes::write(postgres::Session& session) {
   purge_gone(session);
   write_all(unavailable_, [&] {
     jobs_unavailable(session, unavailable_, lease_owner_, now);
-    // If the job is a resync, that has failed too.
+    // If the job is a resync, the resync has failed, too.
     for (const JobError& job : unavailable_) {
       tables::resync_failed(session, job.did, job.reason, now);
     }

@@ -1,5 +1,5 @@
 -- fragment: still_leased
--- The jobs of the DIDs u whose lease the owner $2 still has at the time $3.
+-- The fragment selects the jobs of the DIDs u whose lease the owner $2 still has at the time $3.
 JOIN skua.backfill_jobs AS j ON j.did = u.did
   WHERE j.state = 'running' AND j.lease_owner = $2 AND j.lease_until > $3::timestamptz
   ORDER BY j.did
@@ -43,7 +43,7 @@ WHERE j.did = ours.did
 RETURNING j.did;
 
 -- name: backfill_jobs_failed
--- $6: the delay after the nth attempt. $7: the highest number of attempts.
+-- $6 are the delays after the nth attempt. $7 is the highest number of attempts.
 WITH ours AS MATERIALIZED (
   SELECT u.* FROM unnest($1::text[], $4::text[], $5::int8[]) AS u(did, reason, asked)
   {{still_leased}}

@@ -30,7 +30,7 @@ std::size_t add_some(Session& session, std::span<const NewJob> jobs, Again again
   return queued;
 }
 
-// Beyond this many a state is projected, as the others are.
+// The number of jobs above which the jobs of a state are estimated from a sample.
 constexpr std::int64_t kCountedOneByOne = 100'000;
 
 std::int64_t projected(std::int64_t counted, double percent) {
@@ -100,7 +100,7 @@ void count_sampled(Session& session, JobCounts& counts, std::size_t hosts, doubl
 }  // namespace
 
 std::size_t add_jobs(Session& session, std::span<const NewJob> jobs, Again again, Timestamp now) {
-  // Bounds the memory of a statement.
+  // The limit bounds the memory of a statement.
   constexpr std::size_t kAtOnce = 10'000;
   std::size_t queued = 0;
   for (std::size_t begin = 0; begin < jobs.size(); begin += kAtOnce) {

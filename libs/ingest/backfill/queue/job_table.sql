@@ -1,4 +1,4 @@
--- The queued jobs of each kind of place, with the conditions of the partial indexes.
+-- The fragments select the queued jobs of each kind of place, with the conditions of the partial indexes.
 
 -- fragment: queued_at_host
 state = 'queued' AND file IS NULL AND host IS NOT NULL
@@ -10,19 +10,20 @@ state = 'queued' AND file IS NULL AND host IS NULL
 state = 'queued' AND file IS NOT NULL
 
 -- fragment: rare_delay
--- The seconds that an unavailable or failed job j waits: a day, twice as long each time, 30 days at most, with a random
--- quarter more or less.
+-- The expression is the seconds that an unavailable or failed job j waits: a day, twice as long each time, 30 days at most,
+-- with a random quarter more or less.
 least(86400 * 2 ^ least(j.retries, 10), 2592000) * (0.75 + random() / 2)
 
 -- fragment: owner_has_ended
--- The lease owner of a job or of a list has no session: its process has ended, or lost its connections.
+-- The condition is true if the lease owner of a job or of a list has no session, because its process has ended, or lost its
+-- connections.
 NOT EXISTS (
   SELECT 1 FROM pg_stat_activity AS s
   WHERE s.datname = current_database() AND s.application_name = lease_owner
 )
 
 -- name: backfill_jobs_insert
--- Sorted by DID, like every statement that waits for rows of this table: no two of them deadlock.
+-- Rows are sorted by DID, as in every statement that waits for rows of this table, so that two statements cannot deadlock.
 INSERT INTO skua.backfill_jobs (did, host, file, since, created_at, next_attempt)
 SELECT u.did, u.host, u.file, u.since, $5::timestamptz, $5::timestamptz
 FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[]) AS u(did, host, file, since)
@@ -30,7 +31,7 @@ ORDER BY u.did
 ON CONFLICT (did) DO NOTHING;
 
 -- name: backfill_jobs_again
--- $6: whatever the state is. $7: the revision that a list named.
+-- If $6 is true, jobs of every state are queued. $7 are the revisions that a list named.
 WITH ended AS MATERIALIZED (
   SELECT j.did, u.host, u.file, u.since
   FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[], $7::int8[]) AS u(did, host, file, since, listed)
@@ -82,7 +83,7 @@ FROM due
 WHERE j.did = due.did;
 
 -- name: backfill_jobs_sample
--- $1: the percentage of the table's blocks. One pass counts both the states and the hosts.
+-- $1 is the percentage of the table's blocks. One pass counts both the states and the hosts.
 SELECT state, host, count(*) FROM skua.backfill_jobs TABLESAMPLE SYSTEM ($1::float8) GROUP BY state, host;
 
 -- name: backfill_jobs_few

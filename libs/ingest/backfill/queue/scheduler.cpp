@@ -21,21 +21,21 @@ using std::chrono::seconds;
 constexpr seconds kPollPause{1};
 constexpr seconds kRenewEvery{30};
 constexpr seconds kResyncEvery{5};
-/// A resync without a result is due again after this time.
+/// The time after which a resync without a result is due again.
 constexpr seconds kResyncLease{3'600};
 constexpr std::size_t kResyncsAtOnce = 500;
-/// Each resync is a download of the whole repository. An account whose commits break again and
-/// again waits, and so does an account whose host sends commits that cannot be applied in full: the
-/// host chooses how many accounts that are.
+/// The limits of resyncs. Each resync is a download of the whole repository. An account whose
+/// commits repeatedly break waits. Accounts with commits that cannot be applied in full also wait
+/// by site, because a host chooses how many of its accounts send such commits.
 constexpr Share kResyncsOfAccount{.burst = 10, .every = std::chrono::minutes(10)};
 constexpr Share kResyncsOfSite{.burst = 500, .every = seconds(1)};
-/// Rare retries are not urgent: few at a time.
+/// Rare retries are not urgent, so only a few are queued at a time.
 constexpr seconds kRareRetriesEvery{60};
 constexpr std::size_t kRareRetriesAtOnce = 200;
 constexpr std::size_t kLeaseJobs = 200;
-/// Open jobs with a host or a file: the work that a killed process has to repeat.
+/// The maximum number of open jobs with a host or a file, which a killed process has to repeat.
 constexpr std::size_t kMostOpen = 400;
-/// Open jobs without a host.
+/// The maximum number of open jobs without a host.
 constexpr std::size_t kMostOpenUnknown = 1'000;
 constexpr std::size_t kHostsAtOnce = 1'000;
 constexpr std::size_t kShownHosts = 20;
@@ -78,7 +78,8 @@ void Scheduler::tick(postgres::Session& session, bool at_once) {
 void Scheduler::release_slot(const LeasedJob& leased, HostOutcome outcome) {
   outcome.started_at = leased.started_at;
   limits_.finished(*leased.job.host, outcome, monotonic_.now());
-  // The next job of this host starts now, not when this one has been written.
+  // The next poll is now, so that the next job of this host starts before this job has been
+  // written.
   if (outcome.end != HostOutcome::End::Ours) next_poll_ = Timestamp();
 }
 
@@ -165,7 +166,8 @@ std::vector<LeasedJob> Scheduler::lease(postgres::Session& session, const Place&
   std::vector<std::string> dids;
   dids.reserve(jobs.size());
   for (const Job& job : jobs) dids.push_back(job.did);
-  // Before any request: what passes the filter from now on is in the repository that is downloaded.
+  // The filter is loaded before any request. The downloaded repository therefore contains every
+  // record that passes this filter and that processes dropped under an earlier filter.
   const tables::FilterState state = tables::load_filter_state(session);
   if (!filter_ || filter_->version() != state.version) filter_ = tables::load_filter(session);
   boost::unordered_flat_map<std::string, tables::RepositoryRow, SeededHash> rows;
@@ -208,7 +210,7 @@ bool Scheduler::start_at_hosts(postgres::Session& session) {
   const std::vector<std::string> hosts = options_.only.empty()
                                              ? due_hosts(session, now, kHostsAtOnce, last_host_)
                                              : due_hosts_of(session, options_.only, now);
-  // A poll reads at most kHostsAtOnce hosts. The next one continues behind the last of them.
+  // A poll reads at most kHostsAtOnce hosts. The next poll continues after the last of these hosts.
   last_host_ = hosts.size() < kHostsAtOnce ? std::string() : hosts.back();
   if (hosts.empty()) return false;
   const std::vector<std::string> configured = operator_hosts(session);

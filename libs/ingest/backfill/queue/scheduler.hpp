@@ -17,46 +17,47 @@
 
 namespace skua::backfill {
 
-/// Decides when jobs start: it leases due jobs while hosts, memory and the number of open jobs
-/// allow, renews the leases, reclaims jobs of processes that have ended, and queues repositories
-/// that need a resync and jobs that are retried rarely. Owned and called by one thread; does not
-/// wait.
+/// Decides when jobs start. It leases due jobs while hosts, memory and the number of open jobs
+/// allow, renews the leases, and reclaims jobs of processes that have ended. It also queues
+/// repositories that need a resync, and jobs that are retried rarely. One thread owns and calls it.
+/// It does not wait.
 class Scheduler {
  public:
   struct Options {
     /// The lease owner (see job_table.hpp).
     std::string lease_owner = {};
-    /// Whether jobs without a host are leased, to look for it.
+    /// Whether jobs without a host are leased, to find the host.
     bool finds_hosts = true;
     HostLimitsOptions limits = {};
-    /// No job that needs memory starts while CARs take this much.
+    /// The size of CARs in memory from which no job starts that needs memory.
     std::size_t held_bytes = std::size_t{256} << 20;
     /// Whether repositories that need a resync are queued.
     bool resync = false;
-    /// Only jobs of these accounts; empty: of all.
+    /// If it is not empty, only jobs of these accounts are leased.
     std::vector<std::string> only = {};
-    /// Starts a job; must not end it before it returns.
+    /// Starts a job. The function must not end the job before it returns.
     std::function<void(LeasedJob)> start = {};
   };
 
-  /// `clock`: for times in the database. `monotonic`: for waits inside this process. The clocks and
-  /// the counters outlive it.
+  /// `clock` is for times in the database, and `monotonic` for waits inside this process. The
+  /// clocks and the counters outlive the scheduler.
   Scheduler(Options options, const Clock& clock, const Clock& monotonic,
             BackfillCounters& counters);
 
-  /// Does all that is due. Polls the queue for due jobs if `at_once`, if a job has ended or a slot
-  /// is free since the last poll, or a second after a poll that found none. Throws
-  /// postgres::SqlError and may then be called again.
+  /// Does everything that is due. It polls the queue for due jobs if `at_once` is true, if a job
+  /// has ended or a slot is free since the last poll, or a second after a poll that found none.
+  /// Throws postgres::SqlError, and may then be called again.
   void tick(postgres::Session& session, bool at_once);
 
-  /// The slot of a job's host is free again. Once for each job with a host.
+  /// Reports that the slot of a job's host is free again. Call it once for each job with a host.
   void release_slot(const LeasedJob& leased, HostOutcome outcome);
-  /// A job has ended. Not called for jobs that keep their lease because the process stops.
+  /// Reports that a job has ended. Do not call it for a job that keeps its lease because the
+  /// process stops.
   void closed(const Job& job);
 
-  /// At the last poll no job was open, queued or running.
+  /// Whether no job was open, queued or running at the last poll.
   bool is_idle() const { return is_idle_; }
-  /// The busiest hosts. Waits end by `clock`.
+  /// Returns the busiest hosts. The ends of their waits are times of `clock`.
   std::vector<HostMetrics> host_metrics() const;
 
  private:
@@ -75,10 +76,10 @@ class Scheduler {
   const Clock& monotonic_;
   BackfillCounters& counters_;
   HostLimits limits_;
-  // By `monotonic_`.
+  // The times of these members are times of `monotonic_`.
   Shares resyncs_of_account_;
   Shares resyncs_of_site_;
-  /// Open jobs without a host.
+  /// The number of open jobs without a host.
   std::size_t open_unknown_ = 0;
   /// The last host of the last poll, if there are more hosts than one poll reads.
   std::string last_host_;
@@ -86,7 +87,7 @@ class Scheduler {
   std::shared_ptr<const tables::Filter> filter_;
   bool has_reclaimed_orphans_ = false;
   bool is_idle_ = false;
-  // By `monotonic_`.
+  // The times of these members are times of `monotonic_`.
   Timestamp next_renewal_;
   Timestamp next_resync_;
   Timestamp next_rare_retries_;

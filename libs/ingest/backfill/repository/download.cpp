@@ -30,7 +30,7 @@ using nlohmann::json;
 constexpr unsigned kOk = 200;
 constexpr unsigned kTooMany = 429;
 
-/// The answers that are final (com.atproto.sync.getRepo), and what they mean.
+/// The final errors of com.atproto.sync.getRepo, and their meanings.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFinal = {{
     {"RepoNotFound", "the host has no such repository"},
     {"RepoTakendown", "the host has taken the repository down"},
@@ -43,7 +43,7 @@ struct XrpcError {
   std::string message;
 };
 
-/// A part of what a stranger wrote that can stand in a line for people.
+/// Returns a part of a text from an untrusted server that can be shown on one line.
 std::string shown(const json& object, const char* field, std::size_t most) {
   const auto found = object.find(field);
   if (found == object.end() || !found->is_string()) return {};
@@ -70,7 +70,7 @@ XrpcError xrpc_error(const transport::HttpAnswer& answer) {
 }
 
 /// Whether a body is a page or a text. The Content-Type may be wrong in both directions, so it
-/// counts only for a body that is no CAR.
+/// counts only for a body that is not a CAR.
 bool is_page(const transport::HttpAnswer& answer) {
   const ByteView body = transport::body_of(answer);
   if (repo::CarReader::open(body)) return false;
@@ -101,11 +101,12 @@ std::string status_reason(const transport::HttpAnswer& answer) {
 
 using std::chrono::seconds;
 
-/// Larger CARs are stored in a file.
+/// The size above which CARs are stored in a file.
 constexpr std::size_t kSpoolAbove = std::size_t{8} << 20;
-/// If a host answers 429 without a time. Its concurrency limit decides when it is asked again.
+/// The wait after a host answers 429 without a time. The concurrency limit of the host decides when
+/// the next request is sent.
 constexpr seconds kWaitAfterLimit{5};
-/// How long a job waits for disk space.
+/// The time that a job waits for disk space.
 constexpr seconds kWaitForDisk{60};
 
 std::string cannot_be_read(const std::string& name, const std::string& reason) {
@@ -166,7 +167,7 @@ transport::HttpRequest repository_request(const JobServices& services,
   request.spool_above = kSpoolAbove;
   request.min_bytes_per_second = services.download.slowest;
   request.min_average_bytes_per_second = services.download.slowest_on_average;
-  // A few compressed bytes could become any number of bytes.
+  // Compression is refused, because a few compressed bytes could become any number of bytes.
   request.plain = true;
   request.may_hold = [held = std::move(held)](std::size_t bytes) { return held->add(bytes); };
   request.on_bytes = [&counters = services.counters](std::size_t bytes) {

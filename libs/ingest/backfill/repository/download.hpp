@@ -34,7 +34,7 @@ inline const std::string kLimitedText = "the host asked us to wait (429)";
 
 /// The host asks us to wait. This is not a failure of the repository.
 struct HostLimited {
-  /// Nothing: the host states no time.
+  /// The time to wait, or nothing if the host states no time.
   std::optional<std::chrono::seconds> wait;
 };
 
@@ -49,30 +49,31 @@ struct RequestFailed {
 using RepoAnswer = std::variant<CarAnswer, RepoUnavailable, HostLimited, RequestFailed>;
 
 /// Classifies an answer of com.atproto.sync.getRepo. Only 400 and 404 with one of the four error
-/// names are final. Pure; any thread.
+/// names are final. The function is pure.
 RepoAnswer classify_repo_answer(const Result<transport::HttpAnswer>& answer, Timestamp now);
 
 /// Describes an unexpected answer for the log: its status with the name and message of an XRPC
 /// error, or the error with what to do about it.
 std::string failure_message(const Result<transport::HttpAnswer>& answer);
 
-/// The URL of com.atproto.sync.getRepo at `host`, an origin such as https://pds.example. `since`:
-/// only the changes after that revision.
+/// Returns the URL of com.atproto.sync.getRepo at `host`, an origin such as https://pds.example.
+/// With `since`, the URL requests only the changes after that revision.
 std::string get_repo_url(std::string_view host, std::string_view did,
                          std::optional<atproto::Tid> since);
 
 /// Whether an operation ended because this process stops (JobStopped).
 bool is_stop(const ErrorCode& error);
 
-/// Counts the bytes of a CAR. `site`: of its host (site_of_origin); empty: it is a file.
+/// Makes a counter of the bytes of a CAR. `site` is the site of its host (site_of_origin). It is
+/// empty for a file.
 std::shared_ptr<HeldCar> held_car(const JobServices& services, std::string site);
 
-/// The request for a job's repository. `held` counts its bytes.
+/// Returns the request for a job's repository. `held` counts the bytes of the repository.
 transport::HttpRequest repository_request(const JobServices& services,
                                           const FetchedRepository& fetched,
                                           std::shared_ptr<HeldCar> held);
 
-/// How the job ended if the answer is not a CAR; nothing: it is one. Pure.
+/// Returns the end of the job if the answer is not a CAR, otherwise nothing. The function is pure.
 std::optional<JobEnd> end_without_car(const std::string& host,
                                       const Result<transport::HttpAnswer>& answer, Timestamp now);
 
@@ -80,7 +81,8 @@ std::optional<JobEnd> end_without_car(const std::string& host,
 void keep_answer(FetchedRepository& fetched, transport::HttpAnswer answer,
                  const std::shared_ptr<HeldCar>& held);
 
-/// Maps the job's file into `fetched`. Returns why that failed; empty: it did not.
+/// Maps the job's file into `fetched`. Returns the reason of a failure, or an empty text after a
+/// success.
 std::string map_car_file(FetchedRepository& fetched, const std::shared_ptr<HeldCar>& held);
 
 }  // namespace skua::backfill

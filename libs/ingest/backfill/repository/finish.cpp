@@ -36,8 +36,8 @@ using Repositories = std::vector<const WrittenRepository*>;
 
 /// The number of rows that one statement reads or removes.
 constexpr std::size_t kPage = 5'000;
-/// A resync of a large repository is due if it is not finished this long after its floor was
-/// raised.
+/// The time that the resync of a large repository has to finish after its minimum revision was
+/// raised. After this time another resync is due.
 constexpr std::chrono::minutes kFinishTime{30};
 
 /// A row of finish_floors.
@@ -59,7 +59,8 @@ void lock_accounts(postgres::Session& session, const Repositories& repositories)
   postgres::lock_xact(session, std::move(locks));
 }
 
-/// Moves repositories whose floor is above their CAR to `stale`.
+/// Moves repositories to `stale` if the minimum revision of their account is above the revision of
+/// their CAR.
 void drop_stale(postgres::Session& session, Repositories& repositories, Finished& finished) {
   boost::unordered_flat_map<AccountNumber, std::int64_t> floors;
   for (const auto& [actor_id, floor_rev] : session.query<AccountFloor>(
@@ -93,7 +94,7 @@ void end_jobs(postgres::Session& session, Repositories& repositories,
   });
 }
 
-/// Updates hosting statuses: a host that was asked provides repositories of active accounts only.
+/// Updates hosting statuses. A host that was asked provides only repositories of active accounts.
 void write_statuses(postgres::Session& session, const Repositories& repositories, Timestamp now,
                     writer::Effects& effects) {
   Repositories requested;
@@ -126,7 +127,7 @@ void write_accounts(postgres::Session& session, const Repositories& repositories
         {repository->did, {repository->rev, repository->data}, repository->filter_version});
     if (repository->handle.empty()) continue;
     // The stored document may be older than the repository, and the handle may have changed between
-    // them. The stream brings this change later.
+    // the two. The stream reports such a change later.
     Timestamp time = std::min(repository->rev.time(), now);
     if (repository->document_time != Timestamp{}) time = std::min(time, repository->document_time);
     claims.push_back({repository->actor_id, repository->handle, time});
@@ -137,8 +138,8 @@ void write_accounts(postgres::Session& session, const Repositories& repositories
   if (!claims.empty()) writer::write_handle_claims(session, claims, now, effects);
 }
 
-/// Whether the CAR may contain a record of this path: it contains one, or it is a part of the
-/// repository that does not cover the path.
+/// Whether the CAR may contain a record of this path. It may if it has the record, or if it is a
+/// part of the repository that does not cover the path.
 bool may_hold(const repo::RepositoryListing& listing, std::string_view path) {
   std::size_t first = 0;
   std::size_t last = listing.size();
@@ -173,8 +174,8 @@ std::size_t remove_rows(postgres::Session& session, const TableWriter& table, at
   return table.remove(session, pointers, now, effects);
 }
 
-/// Reads an account's rows that are older than its CAR, page by page, and calls `remove` with those
-/// of a page that the CAR does not contain.
+/// Reads an account's rows that are older than its CAR, page by page, and calls `remove` with the
+/// rows of each page that the CAR does not contain.
 template <class F>
 void for_absent(postgres::Session& session, const TableWriter& table,
                 const WrittenRepository& repository, F&& remove) {
@@ -249,8 +250,8 @@ Finished finish_large(postgres::Session& session, const WrittenRepository& repos
     transaction.commit();
   }
   crash_point("after_floor_commit");
-  // The floor keeps events before the CAR's revision out of the tables, so no further row becomes
-  // older than the CAR.
+  // No further row becomes older than the CAR, because the minimum revision keeps events before the
+  // revision of the CAR out of the tables.
   for_each_table([&](const TableWriter& table) {
     for_absent(session, table, repository, [&](const std::vector<StoredRow>& rows) {
       postgres::Transaction transaction(session);
@@ -272,11 +273,12 @@ Finished finish_large(postgres::Session& session, const WrittenRepository& repos
   return finished;
 }
 
-/// Small repositories in one transaction, which locks five times for each and reads their rows.
+/// The limits for small repositories that share a transaction. The transaction takes five locks for
+/// each repository and reads its rows.
 constexpr std::size_t kTogether = 100;
 constexpr std::size_t kRecordsTogether = kLargeRepository;
 constexpr std::chrono::milliseconds kIdle{200};
-/// How long ready repositories wait for others, to share the cost of the transaction.
+/// The time that ready repositories wait for others, to share the cost of the transaction.
 constexpr std::chrono::milliseconds kLinger{250};
 constexpr std::chrono::milliseconds kRetryPause{1'000};
 
@@ -284,7 +286,7 @@ std::size_t records_of(const UnfinishedRepository& repository) {
   return repository.listing.size();
 }
 
-/// A file is not tried again.
+/// Ends the job with a failure. The failure is final for a file, because a file does not change.
 void fail(const UnfinishedRepository& repository, std::string reason) {
   repository.ended(
       JobFailed{.reason = std::move(reason), .is_final = repository.fetched.job.file.has_value()});

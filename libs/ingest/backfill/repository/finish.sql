@@ -8,7 +8,7 @@ FROM unnest($1::int8[], $2::int8[]) AS f(id, rev)
 WHERE a.id = f.id AND a.floor_rev < f.rev;
 
 -- name: finish_active
--- A host that gives out the repository says that the account is active.
+-- A host that provides a repository thereby shows that its account is active.
 WITH returned AS (
   UPDATE bsky.actors AS a
   SET active = true, status = NULL, status_time = g.time

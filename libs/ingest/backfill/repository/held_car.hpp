@@ -18,8 +18,9 @@
 
 namespace skua::backfill {
 
-/// Counts the bytes of a CAR from the first received one until this object is destroyed: as memory,
-/// or beyond `spool_above` as disk space. One thread at a time. `memory` and `disk` outlive it.
+/// Counts the bytes of a CAR from the first received byte until the destruction of this object. It
+/// counts them as memory, or above `spool_above` as disk space. One thread at a time uses it.
+/// `memory` and `disk` outlive it.
 class HeldCar {
  public:
   HeldCar(Count& memory, SpoolBudget& disk, std::string site, std::size_t spool_above)
@@ -31,7 +32,7 @@ class HeldCar {
   HeldCar(const HeldCar&) = delete;
   HeldCar& operator=(const HeldCar&) = delete;
 
-  /// Counts further bytes. False: there is no room for them.
+  /// Counts further bytes. Returns false if there is no room for them.
   bool add(std::size_t bytes) {
     const std::size_t all = in_memory_ + on_disk_ + bytes;
     if (all <= spool_above_) {
@@ -44,7 +45,7 @@ class HeldCar {
     return true;
   }
 
-  /// The CAR is complete and is read next. From now on it counts as memory, also if it is in a
+  /// Keeps a complete CAR, which is read next. From now on it counts as memory, even if it is in a
   /// file.
   void keep(std::shared_ptr<const void> bytes, std::size_t size) {
     bytes_ = std::move(bytes);
@@ -66,27 +67,29 @@ class HeldCar {
   std::shared_ptr<const void> bytes_;
 };
 
-/// Finds an account by its document. `fresh`: not the stored one, because a signature does not
-/// match it. `done` is called once, on any thread, possibly before the call returns, and does not
-/// block.
+/// Finds an account by its document. If `fresh` is true, the stored document is not used, because a
+/// signature does not match it. `done` is called once, on any thread, possibly before the call
+/// returns, and does not block.
 using FindAccount = std::function<void(const std::string& did, bool fresh,
                                        std::function<void(Result<documents::Account>)> done)>;
 
-/// Why an account was not found, for people: names the host that was asked. Any thread.
+/// Returns the reason why an account was not found, for users, with the name of the host that was
+/// asked. Any thread may call it.
 using AccountFailure = std::function<std::string(const std::string& did, const ErrorCode& error)>;
 
-/// A job and its repository's CAR. Moved, never copied.
+/// A job and the CAR of its repository. It is moved, never copied.
 struct FetchedRepository : LeasedJob {
-  /// Nothing: signatures are not checked.
+  /// The account, or nothing if signatures are not checked.
   std::optional<documents::Account> account = std::nullopt;
-  /// When the host that the document names was asked for it; the epoch: it was not.
+  /// The time at which the host in the document was asked for the repository. It is the epoch if it
+  /// was not asked.
   Timestamp requested_at = {};
-  /// It was requested with `since`.
+  /// Whether the repository was requested with `since`.
   bool is_partial = false;
   ByteView car = {};
-  /// Owns the bytes of `car`.
+  /// The owner of the bytes of `car`.
   std::shared_ptr<const void> bytes = nullptr;
-  /// The file that contains them; null: they are in memory.
+  /// The file that contains the bytes, or null if they are in memory.
   const transport::SpooledBody* mapped = nullptr;
 };
 

@@ -87,7 +87,7 @@ void JobRunner::stop() {
   if (!std::exchange(is_started_, false)) return;
   thread_.stop();
   try {
-    // A job that a stop interrupts has had no attempt.
+    // The interrupted jobs are released, because a stop does not count as an attempt.
     release_jobs(thread_.session().get(), options_.lease_owner);
   } catch (const postgres::SqlError& error) {
     logger("backfill")
@@ -122,7 +122,7 @@ std::chrono::milliseconds JobRunner::round(postgres::LazySession& session) {
   auto hosts = scheduler_.host_metrics();
   const std::scoped_lock lock(mutex_);
   hosts_ = std::move(hosts);
-  // A notification that came after the look counts.
+  // A notification that came after the scheduler's tick also means that the runner is not idle.
   is_idle_ = scheduler_.is_idle() && !is_notified_;
   return kTick;
 }

@@ -30,14 +30,14 @@
 
 namespace skua::backfill {
 
-/// The threads that check repositories and decode them for the workers: each works on one
+/// The threads that check repositories and decode them for the workers. Each thread works on one
 /// repository at a time.
 class ReaderThreads {
  public:
   explicit ReaderThreads(std::size_t threads);
   ~ReaderThreads();
 
-  /// See `enter`.
+  /// The awaiter that `enter` returns.
   class Entry {
    public:
     explicit Entry(ReaderThreads& threads) : threads_(threads) {}
@@ -51,13 +51,13 @@ class ReaderThreads {
     ReaderThreads& threads_;
   };
 
-  /// A coroutine that awaits it continues on one of the threads, in the order of the calls. Any
-  /// thread. After `stop` it does not continue.
+  /// Returns an awaiter. A coroutine that awaits it continues on one of the threads, in the order
+  /// of the calls. After `stop` the coroutine does not continue. Any thread may call it.
   Entry enter() { return Entry(*this); }
 
-  /// Ends a wait on one of the threads at a stop.
+  /// Returns a token that ends a wait on one of the threads at a stop.
   std::stop_token stop_token() const { return stop_.get_token(); }
-  /// Coroutines that wait for a thread.
+  /// Returns the number of coroutines that wait for a thread.
   std::size_t queued() const { return queue_.size(); }
 
   /// Ends each thread when its coroutine suspends or ends. Coroutines that still wait for a thread
@@ -72,24 +72,24 @@ class ReaderThreads {
   std::vector<std::jthread> threads_;
 };
 
-/// The longest CAR that is downloaded, unless an option says otherwise.
+/// The size of the longest CAR that is downloaded, unless an option sets another limit.
 inline constexpr std::size_t kLargestRepository = std::size_t{2} << 30;
 
 struct DownloadLimits {
   std::size_t largest_repository = kLargestRepository;
-  /// The least that a download must transfer in a second: over half a minute, and on average if it
-  /// takes long.
+  /// The minimum bytes that a download must transfer in a second: `slowest` over half a minute, and
+  /// `slowest_on_average` if the download takes long.
   std::uint64_t slowest = 64 * 1024;
   std::uint64_t slowest_on_average = 128 * 1024;
 };
 
-/// What the steps of all jobs use. All of it outlives the jobs.
+/// The parts that the steps of all jobs use. All parts outlive the jobs.
 struct JobServices {
-  /// Empty: signatures are not checked, and a job's host is the one that it names.
+  /// If it is empty, signatures are not checked, and each job names its own host.
   FindAccount find_account = nullptr;
-  /// Empty: the error's own message.
+  /// If it is empty, the error's own message is used.
   AccountFailure account_failure = nullptr;
-  /// False: documents are looked up to find hosts only.
+  /// Whether signatures are checked. If not, documents are looked up only to find hosts.
   bool verify = true;
   DownloadLimits download = {};
   transport::HttpClient& http;
@@ -98,49 +98,50 @@ struct JobServices {
   ReaderThreads& readers;
   UnfinishedRepositories& unfinished;
   BackfillCounters& counters;
-  /// For the times of revisions.
+  /// The clock for the times of revisions.
   const Clock& clock;
-  /// For the times of jobs.
+  /// The clock for the times of jobs.
   const Clock& jobs_clock;
-  /// Of the chunks' events (UnresolvedEvent::origin).
+  /// The origin of the chunks' events (UnresolvedEvent::origin).
   std::uint32_t origin = 0;
-  /// Passes a chunk to its worker. Any thread.
+  /// Passes a chunk to its worker. Any thread may call it.
   std::function<void(event::Chunk)> push_chunk = nullptr;
 };
 
-/// Runs jobs (run_job) on a thread with a database session of its own: starts those that the
-/// scheduler leases, resumes those whose wait is over, and has their ends written.
+/// Runs jobs (run_job) on a thread with a database session of its own. It starts the jobs that the
+/// scheduler leases, resumes the jobs whose wait is over, and writes the ends of jobs.
 class JobRunner {
  public:
   struct Options {
-    /// The lease owner (see job_table.hpp): the name of the session.
+    /// The lease owner (see job_table.hpp), which is the name of the session.
     std::string lease_owner = {};
     HostLimitsOptions limits = {};
-    /// See Scheduler::Options.
+    /// The following options are options of the scheduler (see Scheduler::Options).
     std::size_t held_bytes = std::size_t{256} << 20;
     bool resync = false;
     std::vector<std::string> only = {};
-    /// Attempts after which a job fails for good.
+    /// The number of attempts after which a job fails permanently.
     int max_attempts = kMaxAttempts;
   };
 
-  /// What the services refer to outlives it.
+  /// The parts that the services refer to outlive the runner.
   JobRunner(postgres::Runtime& runtime, Options options, JobServices services);
   ~JobRunner();
 
   void start();
-  /// The thread leases no more jobs and ends soon.
+  /// Makes the thread end soon. It leases no more jobs.
   void request_stop();
-  /// Ends the thread and queues the jobs again that have not ended. The requests, the reader
-  /// threads and the finisher have been stopped before. Idempotent.
+  /// Ends the thread, and queues the jobs again that have not ended. The requests, the reader
+  /// threads and the finisher must have been stopped before. Idempotent.
   void stop();
 
-  /// Looks for new jobs at once. Any thread.
+  /// Makes the thread look for new jobs at once. Any thread may call it.
   void notify();
 
-  /// No job (of `only`) is queued or running, waiting ones included. Any thread.
+  /// Whether no job (of `only`) is queued or running. Waiting jobs count as queued. Any thread may
+  /// call it.
   bool is_idle() const { return is_idle_; }
-  /// The busiest hosts. Any thread.
+  /// Returns the busiest hosts. Any thread may call it.
   std::vector<HostMetrics> hosts() const;
 
  private:
@@ -151,7 +152,7 @@ class JobRunner {
   postgres::Runtime& runtime_;
   const Options options_;
   const JobServices services_;
-  // The thread's own.
+  // Only the runner's thread uses these members.
   Scheduler scheduler_;
   JobOutcomes outcomes_;
 

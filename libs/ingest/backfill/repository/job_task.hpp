@@ -19,7 +19,7 @@ class TaskQueue {
  public:
   using Task = std::function<void()>;
 
-  /// `on_posted`: called on the thread that posts; tells the other thread to call `run`.
+  /// `on_posted` is called on the thread that posts. It must tell the other thread to call `run`.
   explicit TaskQueue(std::function<void()> on_posted) : on_posted_(std::move(on_posted)) {}
 
   void post(Task task) {
@@ -27,7 +27,7 @@ class TaskQueue {
     on_posted_();
   }
 
-  /// Runs all tasks that have been posted. They may post others, which wait for the next call.
+  /// Runs all tasks that have been posted. They may post other tasks, which wait for the next call.
   void run() {
     std::vector<Task> tasks;
     tasks_.with([&](auto& posted) { tasks.swap(posted); });
@@ -39,8 +39,8 @@ class TaskQueue {
   Guarded<std::vector<Task>> tasks_;
 };
 
-/// Owns a suspended coroutine until it is resumed. If it never is, the coroutine is destroyed with
-/// all its variables, so that a stop leaves nothing behind.
+/// Owns a suspended coroutine until the coroutine is resumed. If this never happens, the coroutine
+/// is destroyed with all its variables, so that nothing remains after a stop.
 class Continuation {
  public:
   explicit Continuation(std::coroutine_handle<> handle) : handle_(handle) {}
@@ -50,15 +50,16 @@ class Continuation {
   Continuation(Continuation&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Continuation& operator=(Continuation&&) = delete;
 
-  /// Once.
+  /// Resumes the coroutine. Call it once.
   void resume() { std::exchange(handle_, nullptr).resume(); }
 
  private:
   std::coroutine_handle<> handle_;
 };
 
-/// A coroutine that awaits it continues on the thread of a TaskQueue. Use it as a named local, like
-/// all awaiters here: GCC 12.2 frees some temporaries of a co_await expression twice.
+/// A coroutine that awaits this object continues on the thread of a TaskQueue. All awaiters of this
+/// file must be named locals, because GCC 12.2 frees some temporaries of a co_await expression
+/// twice.
 class TaskQueueEntry {
  public:
   explicit TaskQueueEntry(TaskQueue& tasks) : tasks_(tasks) {}
@@ -72,15 +73,15 @@ class TaskQueueEntry {
   TaskQueue& tasks_;
 };
 
-/// Starts an operation that calls back once, on any thread, and gives its result to a coroutine,
-/// which continues on the thread of a TaskQueue.
+/// Starts an operation that calls back once, on any thread. The coroutine that awaits this object
+/// gets the result, and continues on the thread of a TaskQueue.
 template <class T>
 class CallbackAwaiter {
  public:
   using Done = std::function<void(T)>;
 
-  /// `begin` keeps no reference to variables of the coroutine, which may have ended before `begin`
-  /// returns.
+  /// `begin` must not keep references to variables of the coroutine, which may have ended before
+  /// `begin` returns.
   CallbackAwaiter(TaskQueue& tasks, std::function<void(Done)> begin)
       : tasks_(tasks), begin_(std::move(begin)) {}
   CallbackAwaiter(const CallbackAwaiter&) = delete;
@@ -88,7 +89,8 @@ class CallbackAwaiter {
 
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> handle) {
-    // Another thread may resume the coroutine, which owns this object, at any moment from now on.
+    // From now on, another thread may resume the coroutine, which owns this object, at any moment.
+    // Therefore `begin` is moved out of the object first.
     const std::function<void(Done)> begin = std::move(begin_);
     const auto waiting = std::make_shared<Continuation>(handle);
     begin([this, &tasks = tasks_, waiting](T result) {
@@ -112,10 +114,10 @@ class JobTask {
   using Handle = std::coroutine_handle<promise_type>;
 
   struct Callbacks {
-    /// Called once, on the thread where the job ended, after its variables are destroyed. Must not
-    /// throw.
+    /// Reports the end of the job. It is called once, on the thread where the job ended, after the
+    /// job's variables are destroyed. It must not throw.
     std::function<void(JobEnd)> on_end = {};
-    /// Called instead after an exception, such as std::bad_alloc.
+    /// Reports an exception, such as std::bad_alloc. It is called instead of `on_end`.
     std::function<void(const std::string& what)> on_fatal = {};
   };
 
@@ -133,13 +135,13 @@ class JobTask {
   Handle handle_;
 };
 
-/// The promise, which the compiler uses by its name.
+/// The promise of the coroutine. The compiler requires this name.
 struct JobTask::promise_type {
   /// Destroys the coroutine, then calls `on_end` or `on_fatal`.
   struct End {
     bool await_ready() const noexcept { return false; }
     void await_suspend(Handle handle) const noexcept {
-      // The promise, and this object, are parts of what is destroyed.
+      // The promise is moved out first, because `destroy` destroys the promise and this object.
       promise_type ended = std::move(handle.promise());
       handle.destroy();
       ended.tell();

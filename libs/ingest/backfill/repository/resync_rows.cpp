@@ -17,7 +17,8 @@ namespace {
 using postgres::Session;
 using postgres::Statement;
 
-/// Rows of a step: some tens of milliseconds, for which the account's live events wait.
+/// The number of rows in a step. A step takes some tens of milliseconds, for which the account's
+/// live events wait.
 constexpr int kRows = 5'000;
 
 /// A row of resync_tables: a table whose rows are records.
@@ -31,14 +32,15 @@ struct RecordTable {
 struct ResyncActor {
   AccountNumber id;
   std::int64_t floor_rev;
-  /// Nothing: the account has no row in skua.repositories.
+  /// The revision, or nothing if the account has no row in skua.repositories.
   std::optional<std::int64_t> rev;
 };
 
-// Statements that name all tables of records, or one of them, are composed here: the name of a
-// table cannot be a parameter. All others are in resync_rows.sql.
+// Statements that name one or all tables of records are composed here, because the name of a table
+// cannot be a parameter. All other statements are in resync_rows.sql.
 
-/// $1: accounts, by number. Names what identifies a record across all tables.
+/// Returns a query for the rows of the accounts with the numbers $1. Its columns identify a record
+/// across all tables.
 std::string select_rows(Session& session) {
   std::string sql;
   for (const RecordTable& table : session.query<RecordTable>(sql::resync_tables)) {
@@ -76,7 +78,7 @@ ORDER BY a.did COLLATE "C"
                                         select_rows(session))};
 }
 
-/// $1: an account, by number.
+/// Returns a query for the newest revision among the rows of the account with the number $1.
 Statement newest_row(const std::vector<RecordTable>& tables) {
   std::string newest;
   for (const RecordTable& table : tables) {
@@ -87,7 +89,8 @@ Statement newest_row(const std::vector<RecordTable>& tables) {
   return {"resync_newest_row", fmt::format("SELECT coalesce(greatest({}), 0)", newest)};
 }
 
-/// Lowers up to kRows rows of the account $1 that have one of the revisions $2.
+/// Returns a statement that lowers up to kRows rows of the account $1 that have one of the
+/// revisions $2.
 Statement lower(const RecordTable& table) {
   return {"resync_lower_" + table.name, fmt::format(R"sql(
 UPDATE {0}
@@ -100,7 +103,7 @@ WHERE actor_id = $1::int8 AND rev = ANY($2::int8[]) AND rev > 0
                                                     table.name, kRows)};
 }
 
-/// Changes some rows of an account; returns how many.
+/// Executes one step of the statement for an account. Returns the number of changed rows.
 std::size_t lower_some(Session& session, const Statement& statement, const ResyncActor& actor,
                        const std::vector<std::int64_t>& revs, const std::string& did) {
   for (;;) {
@@ -111,7 +114,8 @@ std::size_t lower_some(Session& session, const Statement& statement, const Resyn
       transaction.commit();
       return rows;
     } catch (const postgres::ServerError& error) {
-      // Another session writes to the account for longer than the lock timeout: try again.
+      // If another session writes to the account for longer than the lock timeout, the step is
+      // repeated.
       if (error.sqlstate() != postgres::kLockNotAvailable || !session.connected()) throw;
     }
   }
@@ -123,8 +127,8 @@ std::size_t lower_newest_revs(Session& session, const std::string& did) {
   const auto actor = session.query_first<ResyncActor>(sql::resync_actor, did);
   if (!actor) return 0;
   const auto tables = session.query<RecordTable>(sql::resync_tables);
-  // If rows have a newer revision than the account, rows of the account's own revision are lowered
-  // too.
+  // Rows may have a newer revision than the repository. The rows of the repository's own revision
+  // are then lowered, too.
   std::vector<std::int64_t> revs{session.query_one<std::int64_t>(newest_row(tables), actor->id),
                                  actor->floor_rev};
   if (actor->rev) revs.push_back(*actor->rev);

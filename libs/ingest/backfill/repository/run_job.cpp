@@ -29,7 +29,7 @@ namespace {
 
 using Extent = repo::RepositoryListing::Extent;
 
-/// Why the commit is refused; empty: it is right.
+/// Returns the reason why the commit is refused, or an empty text if it is correct.
 std::string commit_failure(const FetchedRepository& fetched, const repo::Commit& commit,
                            Timestamp now) {
   if (commit.did != fetched.job.did) {
@@ -52,11 +52,11 @@ std::string commit_failure(const FetchedRepository& fetched, const repo::Commit&
   return {};
 }
 
-/// After so many bytes of records the memory of a mapped CAR is released.
+/// The number of bytes of records after which the memory of a mapped CAR is released.
 constexpr std::size_t kMappedBytes = std::size_t{32} << 20;
 
-/// Leaves out the records that do not pass the filter, and old ones. A path without a collection
-/// passes: it becomes a dead letter.
+/// Leaves out the records that do not pass the filter, and old records. A path without a collection
+/// passes, so that it becomes a dead letter.
 event::ChunkOptions chunk_options(const std::shared_ptr<const tables::Filter>& filter,
                                   std::uint32_t origin, Timestamp now) {
   event::ChunkOptions options;
@@ -106,7 +106,8 @@ JobEnd end_without_account(const JobServices& services, const std::string& did,
   return JobFailed{std::move(reason)};
 }
 
-/// A failure that does not concern the host. A file is not tried again.
+/// Returns a failure that does not concern the host. It is final for a file, because a file does
+/// not change.
 JobFailed failed_job(const Job& job, std::string reason) {
   return {.reason = std::move(reason), .is_final = job.file.has_value()};
 }
@@ -167,7 +168,7 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     co_return JobUnavailable{"the account is excluded (skua filter)"};
   }
 
-  // Resolve.
+  // Step 1: resolve the document of the account.
   const bool has_place = job.host || job.file;
   if (services.find_account && (services.verify || !has_place)) {
     AccountAwaiter look_up = look_up_account(services, tasks, job.did, false);
@@ -185,13 +186,13 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     co_return JobMoved{fetched.account->pds};
   }
 
-  // Download.
+  // Step 2: download the repository.
   if (job.file) {
     const std::shared_ptr<HeldCar> held = held_car(services, {});
     std::string reason = map_car_file(fetched, held);
     if (!reason.empty()) co_return failed_job(job, std::move(reason));
   } else {
-    // The document decides which host an account has, whatever a list says.
+    // The document decides which host an account has, even if a list names another host.
     if (fetched.account && !fetched.account->pds.empty() && fetched.account->pds != *job.host) {
       scheduler.release_slot(fetched, {{.end = HostOutcome::End::Ours}});
       co_return JobMoved{fetched.account->pds};
@@ -210,21 +211,23 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     std::optional<JobEnd> end = end_without_car(*job.host, answer, now);
     auto* unavailable = end ? std::get_if<JobUnavailable>(&*end) : nullptr;
     if (unavailable != nullptr && fetched.account) {
-      // A host that the account has left answers the same, and the document may be from before.
+      // A former host of the account gives the same answer, and the document may be older than the
+      // move. Therefore the document is looked up again.
       AccountAwaiter look_up = look_up_account(services, tasks, job.did, true);
       Result<documents::Account> fresh = co_await look_up;
       if (!fresh) co_return end_without_account(services, job.did, fresh.error());
       if (!fresh->pds.empty() && fresh->pds != *job.host) co_return JobMoved{fresh->pds};
       unavailable->is_gone = unavailable->is_gone && fresh->pds == *job.host;
     } else if (unavailable != nullptr) {
-      // A list named the host.
+      // Without a document, only a list names the host, so the answer does not prove that the
+      // account is gone.
       unavailable->is_gone = false;
     }
     if (end) co_return *std::move(end);
     keep_answer(fetched, *std::move(answer), held);
   }
 
-  // Check.
+  // Step 3: check the repository.
   ReaderThreads::Entry reader = services.readers.enter();
   co_await reader;
   RepositoryCheck check = check_repository(fetched, services.clock.now());
@@ -247,14 +250,14 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
             job.did, counted(unreadable, "record"), unreadable == 1 ? "it" : "them");
   }
 
-  // Write.
+  // Step 4: write the records.
   auto unfinished = std::make_unique<UnfinishedRepository>(
       UnfinishedRepository{std::move(fetched), *std::move(check.listing)});
   UnfinishedRepository& repository = *unfinished;
   const UnfinishedRepositories::Id id = services.unfinished.begin(std::move(unfinished));
   if (!write_chunks(services, repository, id)) co_return JobStopped{};
 
-  // Wait until all chunks are durable and the Finisher has finished the repository.
+  // Step 5: wait until all chunks are durable and the Finisher has finished the repository.
   CallbackAwaiter<JobEnd> finish(
       tasks, [&all = services.unfinished, &repository, id](CallbackAwaiter<JobEnd>::Done done) {
         repository.ended = std::move(done);

@@ -14,29 +14,30 @@
 namespace skua::backfill {
 
 struct RepositoryCheck {
-  /// Views the CAR. Nothing: the CAR cannot be used.
+  /// The listing, which has views into the CAR, or nothing if the CAR cannot be used.
   std::optional<repo::RepositoryListing> listing = std::nullopt;
-  /// Why not, for people.
+  /// The reason why the CAR cannot be used, for users.
   std::string failure = {};
-  /// Only the signature does not match the document, which may be out of date.
+  /// Whether the signature is the only fault: it does not match the document, which may be out of
+  /// date.
   bool has_other_key = false;
 };
 
-/// Checks a whole CAR before any of it is written: the hash of each block, the tree, the account
-/// and the time of the commit, its signature (if the document is known), and that it is not older
-/// than the stored head. Takes seconds for a large one.
+/// Checks a whole CAR before any part of it is written: the hash of each block, the tree, the
+/// account and the time of the commit, its signature (if the document is known), and that it is not
+/// older than the stored head. It takes seconds for a large CAR.
 RepositoryCheck check_repository(const FetchedRepository& fetched, Timestamp now);
 
-/// Passes the records of a repository to the workers in chunks, decoded as there is room for them;
-/// waits for room. On a reader thread. `id`: of the repository in `services.unfinished`. False: the
-/// reader threads stop.
+/// Passes the records of a repository to the workers in chunks. It waits for room, and then decodes
+/// the next records. Call it on a reader thread. `id` identifies the repository in
+/// `services.unfinished`. Returns false if the reader threads stop.
 bool write_chunks(const JobServices& services, const UnfinishedRepository& repository,
                   UnfinishedRepositories::Id id);
 
-/// A job from its lease to its end: resolves the account's document, downloads the repository,
-/// checks it, writes it in chunks, waits until they are durable, and waits for the finish. Starts
-/// on the thread that runs `tasks`, which is the scheduler's, and continues there after each wait;
-/// checks and writes on a reader thread. The services, the scheduler and the tasks outlive it.
+/// Runs a job from its lease to its end: resolves the account's document, downloads the repository,
+/// checks it, writes it in chunks, waits until the chunks are durable, and waits for the finish. It
+/// starts on the scheduler's thread, which runs `tasks`, and continues there after each wait. It
+/// checks and writes on a reader thread. The services, the scheduler and the tasks outlive the job.
 JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& tasks,
                 LeasedJob leased);
 

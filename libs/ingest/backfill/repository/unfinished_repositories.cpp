@@ -13,7 +13,7 @@ UnfinishedRepositories::Id UnfinishedRepositories::begin(
 
 bool UnfinishedRepositories::add_chunk(Id id, std::size_t bytes, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  // One that is larger than the limit goes alone.
+  // A chunk that is larger than the limit waits until no other chunk is pending.
   const auto has_room = [&] { return chunk_bytes_ == 0 || chunk_bytes_ + bytes <= chunk_limit_; };
   if (!room_.wait(lock, stop, has_room)) return false;
   chunk_bytes_ += bytes;

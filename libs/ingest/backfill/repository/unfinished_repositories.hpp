@@ -24,32 +24,33 @@ namespace skua::backfill {
 /// A repository between its first chunk and its end.
 struct UnfinishedRepository {
   FetchedRepository fetched;
-  /// Views the fetched bytes.
+  /// The listing, which has views into the fetched bytes.
   repo::RepositoryListing listing;
-  /// Chunks that the workers have and that are not durable; one more until `complete`.
+  /// The number of chunks that the workers have and that are not durable, plus one until
+  /// `complete`.
   std::size_t pending = 1;
-  /// Called once by the Finisher. Set before `complete`.
+  /// Reports the end of the job. The Finisher calls it once. It must be set before `complete`.
   std::function<void(JobEnd)> ended = nullptr;
 };
 
-/// The repositories whose records the workers are writing. Knows which are ready to be finished,
-/// and limits the size of the chunks that wait for workers: a reader thread waits here for room.
-/// Any thread.
+/// The repositories whose records the workers are writing. The class knows which repositories are
+/// ready to be finished. It limits the size of the chunks that wait for workers, and a reader
+/// thread waits here for room. Any thread may use it.
 class UnfinishedRepositories {
  public:
-  /// `chunk_bytes`: the largest size of all waiting chunks.
+  /// `chunk_bytes` is the maximum size of all waiting chunks together.
   explicit UnfinishedRepositories(std::size_t chunk_bytes) : chunk_limit_(chunk_bytes) {}
 
   using Id = std::uint64_t;
 
-  /// Adds a repository, which stays where it is until `take_ready` returns it.
+  /// Adds a repository, which keeps its address until `take_ready` returns it.
   Id begin(std::unique_ptr<UnfinishedRepository> repository);
 
-  /// Waits for room for a chunk, and counts it. False: a stop was requested.
+  /// Waits for room for a chunk, and counts the chunk. Returns false if a stop was requested.
   bool add_chunk(Id id, std::size_t bytes, const std::stop_token& stop);
-  /// A chunk is durable.
+  /// Reports that a chunk is durable.
   void written(Id id, std::size_t bytes);
-  /// No more chunks come.
+  /// Reports that no more chunks come.
   void complete(Id id);
 
   /// Takes up to `limit` complete repositories without pending chunks, in the order in which they
@@ -59,7 +60,7 @@ class UnfinishedRepositories {
                                                                 std::chrono::milliseconds linger,
                                                                 const std::stop_token& stop);
 
-  /// Repositories that were added and not taken.
+  /// Returns the number of repositories that were added and not taken.
   std::size_t size() const;
 
  private:

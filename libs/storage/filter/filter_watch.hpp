@@ -69,7 +69,7 @@ class FilterWatch {
     /// Without a choice, the stored filter applies.
     std::optional<FilterChoice> choice;
     std::chrono::milliseconds interval{1'000};
-    /// How many intervals pass between two checks of the lists of accounts.
+    /// The number of intervals between two checks of the lists of accounts.
     int lists_every = 10;
     FileAccess files = file_system();
   };

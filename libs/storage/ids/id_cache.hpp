@@ -23,9 +23,9 @@
 namespace skua::ids {
 
 /// The keys of new rows that threads of this process are inserting. If two threads inserted the
-/// same row at once, a number would be lost, because `ON CONFLICT` takes one before it sees the
-/// conflict, or a whole COPY would fail. `Given` is the type of a key in calls, `Key` its stored
-/// type.
+/// same row at once, a number would be lost, because `ON CONFLICT` takes a number before it sees
+/// the conflict, or a whole COPY would fail. `Given` is the type of a key in calls, `Key` its
+/// stored type.
 template <class Key, class Given = Key, class Hash = boost::hash<Key>>
 class Claims {
  public:
@@ -42,9 +42,9 @@ class Claims {
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
 
-    /// The keys of `wanted` that no other thread holds, in their order.
+    /// Returns the keys of `wanted` that no other thread holds, in their order.
     const std::vector<Given>& mine() const { return mine_; }
-    /// The keys of `wanted` that other threads hold.
+    /// Returns the keys of `wanted` that other threads hold.
     const std::vector<Given>& others() const { return others_; }
 
    private:
@@ -54,7 +54,7 @@ class Claims {
   };
 
   /// The claims of one thread on all of `wanted`. The constructor waits until no other thread holds
-  /// any of them. The caller must hold none.
+  /// any of these keys. The caller must hold no claims.
   class HeldAll {
    public:
     HeldAll(Claims& claims, std::vector<Given> wanted) : claims_(claims), keys_(std::move(wanted)) {
@@ -72,7 +72,7 @@ class Claims {
     const std::vector<Given> keys_;
   };
 
-  /// Waits until no thread holds any of `keys`. The caller must hold none.
+  /// Waits until no thread holds any of `keys`. The caller must hold no claims.
   void wait_for(std::span<const Given> keys) {
     std::unique_lock lock(mutex_);
     wait_for(keys, lock);

@@ -156,8 +156,7 @@ bool Resolver::find_known(Events events) {
   bool are_all_known = true;
   const ResolvedEvent* last = nullptr;
   for (ResolvedEvent* event : events) {
-    // The events of a backfill come account by account, so the previous event often has the same
-    // account.
+    // Historical events come account by account, so the previous event often has the same account.
     if (last != nullptr && event->event.did == last->event.did) event->actor_id = last->actor_id;
     last = event;
     visit_actors(*event, [&](std::string_view did, AccountNumber& id) {

@@ -33,19 +33,20 @@ struct SharedIds {
   NumberShares number_shares;
 };
 
-/// The posts that get rows from these resolved events. A worker that writes them with COPY claims
-/// them first, so that no other worker inserts a stub for one at the same time.
+/// Returns the posts that get rows from these resolved events. A worker that writes these posts
+/// with COPY claims them first, so that no other worker inserts a stub for one of them at the same
+/// time.
 std::vector<KnownPosts::Key> posts_written_by(std::span<const event::ResolvedEvent* const> events);
 
-/// An event that must not become a row: the number of a record key in it stands for another text,
-/// or its account has used up its share of new account numbers.
+/// An event that must not become a row, because the number of one of its record keys already stands
+/// for another text, or because its account has used up its share of new account numbers.
 struct Conflict {
   std::size_t index = 0;  // index in the batch
   std::string reason;
 };
 
-/// Assigns numbers to the accounts, collections and record keys of events, and to those that the
-/// events refer to. It inserts rows for new accounts and record keys, and stubs for unknown posts,
+/// Assigns numbers to all accounts, collections and record keys in events, including the references
+/// of records. It inserts rows for new accounts and record keys, and stubs for unknown posts,
 /// sorted and in short transactions of their own. A resolver is cheap to create: each batch has
 /// one. It is used on the thread of its session.
 class Resolver {
@@ -69,7 +70,7 @@ class Resolver {
   /// account permits.
   std::vector<Conflict> beyond_share(Events events);
   std::vector<Conflict> resolve_all(Events events);
-  /// Returns FoundActors::inserted.
+  /// Sets the account numbers of the events. Returns FoundActors::inserted.
   std::vector<AccountNumber> resolve_actors(Events events);
   void resolve_collections(Events events);
   std::vector<Conflict> resolve_keys(Events events);

@@ -1,6 +1,6 @@
 -- name: recheck_settled
--- Processes apply a change within two seconds. A time far in the future was stored before the clock of the server was set
--- back.
+-- A change is settled after 5 seconds, because processes apply a change within two seconds. A time far in the future also
+-- counts as settled, because it was stored before the clock of the server was set back.
 SELECT version,
   changed_at NOT BETWEEN clock_timestamp() - interval '5 seconds' AND clock_timestamp() + interval '1 minute'
 FROM skua.lexicon_state;

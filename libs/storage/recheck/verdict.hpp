@@ -50,7 +50,7 @@ struct StoredRow {
 /// Consecutive rows of a table.
 struct Stretch {
   std::vector<StoredRow> rows;
-  /// The size of their JSON.
+  /// The size of the rows' JSON.
   std::size_t json_bytes = 0;
   /// The place after the rows.
   Place next;

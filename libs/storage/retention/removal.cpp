@@ -61,8 +61,8 @@ struct StoredAccount {
   std::string did;
 };
 
-/// Removes the rows of accounts that do not pass, or of all accounts. The statement finds each
-/// account with rows in the table by the primary key, and skips its other rows.
+/// Removes the rows of accounts that do not pass the filter, or of all accounts. The statement
+/// finds each account with rows in the table by the primary key, and skips its other rows.
 std::size_t prune_table(postgres::Session& session, const writer::TableWriter& table,
                         const tables::Filter& filter, bool all_accounts) {
   const postgres::Statement accounts{
@@ -88,7 +88,7 @@ std::size_t prune_table(postgres::Session& session, const writer::TableWriter& t
   }
 }
 
-/// Removes the rows of collections without a table that do not pass.
+/// Removes the rows of collections without a table that do not pass the filter.
 std::size_t prune_collections(postgres::Session& session, const tables::Filter& filter) {
   const postgres::Rows collections =
       session.run("SELECT id, nsid FROM bsky.collections WHERE id >= 1000 ORDER BY id");

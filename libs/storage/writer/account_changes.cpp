@@ -168,7 +168,8 @@ std::vector<std::string> write_account_changes(postgres::Session& session,
   }
   if (!identities.empty()) write_handles(session, identities, now, effects);
   if (!accounts.empty()) write_statuses(session, accounts, effects);
-  // An active account has a repository, which its host may have refused before.
+  // The jobs of active accounts are queued again. An active account has a repository, which its
+  // host may have refused before.
   if (!active.empty()) session.execute(sql::actors_queue_again, active, now);
   if (deletions.empty()) return {};
   return write_deletions(session, deletions, accounts);

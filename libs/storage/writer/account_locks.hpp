@@ -12,7 +12,7 @@
 
 namespace skua::writer {
 
-/// The locks of all record types of an account.
+/// Returns the locks of all record types of an account.
 inline std::vector<postgres::Lock> locks_of_account(postgres::Session& session,
                                                     const std::string& did) {
   std::vector<postgres::Lock> locks;

@@ -24,7 +24,7 @@ std::optional<std::string> added_violation(const lexicon_store::AddedChecks& che
 /// thread may use them.
 class AddedLexicons {
  public:
-  /// `monotonic` outlives it.
+  /// `monotonic` outlives the object.
   explicit AddedLexicons(const Clock& monotonic) : monotonic_(monotonic) {}
 
   /// Sets the `invalid_reason` of records without a typed table that violate an added lexicon. If

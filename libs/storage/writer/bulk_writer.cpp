@@ -58,8 +58,8 @@ void lock_accounts(postgres::Session& session, BulkWriter::Events events) {
   postgres::lock_xact(session, std::move(locks));
 }
 
-/// Returns the events that belong to no job, or to a job whose lease is still ours. Adds the number
-/// of the other events to `lost`.
+/// Returns the events that belong to no job, or to a job that this process still leases. Adds the
+/// number of the other events to `lost`.
 EventPointers events_of_our_jobs(postgres::Session& session, BulkWriter::Events events,
                                  std::span<const std::int64_t> lease_numbers, std::size_t& lost) {
   // The events of a job are adjacent, so one question per run of events suffices.
@@ -116,7 +116,7 @@ enum class WriteMethod : std::uint8_t { Copy, Merge };
 /// The method and the time of a write.
 struct WriteOptions {
   WriteMethod method = WriteMethod::Copy;
-  /// See TableWriter::merge.
+  /// The accounts for the parameter `settled` of TableWriter::merge.
   std::vector<AccountNumber> settled;
   Timestamp now;
 };

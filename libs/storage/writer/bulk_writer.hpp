@@ -51,7 +51,7 @@ class BulkGuard {
 /// Writes records of history, many thousands in a transaction. The steps of a transaction are:
 ///
 ///   1. locks of the accounts
-///   2. a check of which jobs are still ours
+///   2. a check of which jobs this process still leases
 ///   3. the minimum revisions, tombstones and rows that hold records back
 ///   4. COPY of records without a row into their table, and of others into a table of the session
 ///   5. a merge of the session's table into the records' table

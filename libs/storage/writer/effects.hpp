@@ -60,7 +60,8 @@ class Effects {
   void label_changed(AccountNumber labeler, tables::ChangeOperation operation,
                      const tables::ReferenceTarget& subject, std::string_view val);
 
-  /// The number of effects so far. A record that moves between tables counts twice until `finish`.
+  /// Returns the number of effects so far. A record that moves between tables counts twice until
+  /// `finish`.
   std::size_t size() const { return block_.changes.size(); }
   bool empty() const { return block_.changes.empty(); }
 

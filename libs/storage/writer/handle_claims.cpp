@@ -65,7 +65,7 @@ class HandleLocks {
   std::map<AccountNumber, std::optional<std::string>> before_;
 };
 
-/// Takes handles that a look-up confirmed from all accounts but their owners.
+/// Takes each handle that a look-up confirmed from all accounts but the owner of the handle.
 void dispossess_others(Session& session, std::span<const CheckedHandle> checked, Timestamp now) {
   std::vector<const DueHandle*> valid;
   for (const CheckedHandle& one : checked) {

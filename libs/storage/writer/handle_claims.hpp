@@ -41,7 +41,7 @@ struct HandleClaim {
 std::size_t write_handle_claims(postgres::Session& session, std::span<const HandleClaim> claims,
                                 Timestamp now, Effects& effects);
 
-/// A claim that is to be looked up.
+/// A claim that must be looked up.
 struct DueHandle {
   AccountNumber actor_id = 0;
   std::string did;

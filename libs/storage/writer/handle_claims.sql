@@ -80,9 +80,9 @@ ORDER BY handle_valid IS FALSE, handle_check_due
 LIMIT $2::int8;
 
 -- name: handles_checked
--- A result counts for the look-up that was due. A refusal also counts if the same claim was repeated meanwhile and waits for a
--- look-up of its own. A repeated false claim therefore has no effect. $5: the earliest time at which a failed look-up is
--- repeated. $6: now.
+-- A result counts for the look-up that was due. A refusal also counts if the account has repeated the claim since then and the
+-- repeated claim waits for a look-up of its own. A repeated false claim therefore has no effect. $5: the earliest time at which
+-- a failed look-up is repeated. $6: now.
 UPDATE bsky.actors AS a
 SET handle_valid = coalesce(c.valid, a.handle_valid),
   handle_check_due = CASE WHEN a.handle_check_due > c.due THEN a.handle_check_due

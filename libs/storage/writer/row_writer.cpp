@@ -20,8 +20,8 @@ namespace skua::writer {
 
 namespace {
 
-/// A revision that is known for a change: of a tombstone, of a row in bsky.records, or the minimum
-/// revision of the account. Places count from 1.
+/// A known revision for a change: the revision of a tombstone or of a row in bsky.records, or the
+/// minimum revision of the account. Places count from 1.
 struct KnownRevision {
   std::int64_t place;
   atproto::Tid rev;

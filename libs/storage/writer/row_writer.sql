@@ -1,7 +1,7 @@
 -- name: guard_known
 -- A plan may be from a time at which these tables were nearly empty. OFFSET 0 prevents a plan that compares each row of a table
--- with every key. A range of a single key makes the plan use the primary key of bsky.records, and not its index on the
--- collection.
+-- with every key. The condition on bsky.records is a range of one key, so that PostgreSQL can only use its primary key, and not
+-- its index on the collection.
 WITH k AS MATERIALIZED (
   SELECT *
   FROM unnest($1::int8[], $2::int4[], $3::int8[])

@@ -14,7 +14,7 @@ namespace {
 
 using event::EventSource;
 
-/// The number of events in live lanes above which the backfill waits.
+/// The number of waiting events in live lanes from which the backfill waits.
 constexpr std::size_t kDeep = 2'000;
 
 std::unique_ptr<WritePolicy> policy_of(EventSource source, const WorkerServices& services) {

@@ -60,7 +60,7 @@ class SourceNames {
   std::shared_ptr<std::vector<std::string>> names_;
 };
 
-/// The parts that the workers of a pool share. All parts outlive them.
+/// The parts that the workers of a pool share. All parts outlive the workers.
 struct WorkerServices {
   postgres::Runtime& runtime;
   /// The names of the sources, by UnresolvedEvent::origin.

@@ -317,8 +317,9 @@ std::string TableStatements::same_reference() const {
   const auto once = std::find_if(references_.begin(), references_.end(),
                                  [](const auto& reference) { return reference.counts_once; });
   if (once == references_.end()) return {};
-  // The condition is a range of one key, because only the index by subject and account can serve
-  // it. The primary key also begins with the account, and would read all rows of the account.
+  // The condition is a range of one key, so that PostgreSQL can only use the index by subject and
+  // account. The primary key also begins with the account, and its use would read all rows of the
+  // account.
   const bool is_record = once->rkey.starts_with("t.");
   const std::string key =
       "(" + once->actor + (is_record ? ", " + once->rkey : "") + ", t.actor_id)";

@@ -21,7 +21,6 @@ struct NamedAccounts {
   std::size_t problem_count = 0;
 };
 
-/// Reads command line arguments.
 NamedAccounts read_account_arguments(std::span<const std::string> arguments);
 
 /// Reads the lines of a file, one account per line. Ignores empty lines, lines that begin with #,

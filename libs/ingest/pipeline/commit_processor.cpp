@@ -38,8 +38,9 @@ std::optional<Ask> ask_identity(std::string_view did, Answers& answers, bool ski
   return std::nullopt;
 }
 
-/// `deleted` and `deactivated` are decisions of the account, which its host reports; a host that
-/// the account has left continues to report them. The other statuses may be decisions of the relay.
+/// Whether the status is a status of the account's host. `deleted` and `deactivated` are decisions
+/// of the account, which its host reports. A host that the account has left continues to report
+/// them. The other statuses may be decisions of the relay.
 bool is_status_of_host(const event::AccountChange& change) {
   return change.status == "deleted" || change.status == "deactivated";
 }

@@ -43,7 +43,7 @@ class AnswerQueue {
   std::shared_ptr<DecodeQueue> queue_;
 };
 
-/// The parts that a decoder uses. They outlive it.
+/// The parts that a decoder uses. They outlive the decoder.
 struct DecoderServices {
   DispatchServices out;
   /// It is null if messages are not verified. It outlives the decoders.

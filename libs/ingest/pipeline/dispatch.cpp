@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kKeptOfDefect = std::size_t{64} << 10;
 
 /// Limits the time of a message about an account. The newest message counts, so a message with a
-/// time in the future would win against all later ones.
+/// time in the future would win against all later messages.
 void bound_time(event::UnresolvedEvent& event, Timestamp now) {
   if (auto* identity = std::get_if<event::IdentityChange>(&event.body)) {
     identity->time = std::min(identity->time, now);

@@ -41,8 +41,8 @@ class InFlightList {
     /// so they must not exclude other frames while an earlier frame is slow.
     std::size_t bytes = std::size_t{64} << 20;
 
-    /// The share of one account in the unfinished frames: this part of the frames, and this part of
-    /// the bytes.
+    /// The share of one account: 1 / `frame_parts` of the frames, and 1 / `byte_parts` of the
+    /// bytes. Only unfinished frames count.
     std::size_t frame_parts = 32;
     std::size_t byte_parts = 8;
   };
@@ -62,7 +62,7 @@ class InFlightList {
   explicit InFlightList(Limits limits, OnFinished on_finished = nullptr)
       : limits_(limits), on_finished_(std::move(on_finished)) {}
 
-  /// The properties of a frame that is to be admitted.
+  /// The properties of a frame that must be admitted.
   struct Frame {
     /// The index of the stream, if several streams with sequence numbers of their own are read one
     /// after the other. The watermark of a stream also waits for earlier frames of the other

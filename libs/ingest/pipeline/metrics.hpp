@@ -17,8 +17,8 @@ namespace skua::pipeline {
 enum class MetricScope : std::uint8_t {
   /// All sources of the process together.
   Process,
-  /// One source, or several relays that stand by for each other. The active relay has the values;
-  /// the others have zeros.
+  /// One source, or several relays that stand by for each other. The active relay has the values,
+  /// and the other relays have zeros.
   Pipeline,
   /// One source.
   Source,

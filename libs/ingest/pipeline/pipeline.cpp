@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds kAnswerTimeout{2};
 /// The number of unfinished frames from which writer::Producer::is_crowded is true.
 constexpr std::size_t kBacklogLimit = 4'000;
-/// How often a stop checks whether the answers have come.
+/// The interval at which a stop checks whether the answers have come.
 constexpr std::chrono::milliseconds kBacklogTick{10};
 
 bool is_too_large(ErrorCode defect) {

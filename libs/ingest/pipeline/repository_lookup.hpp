@@ -15,7 +15,7 @@
 
 namespace skua::pipeline {
 
-/// A repository from the database, and its account from the AccountSource.
+/// The result of a look-up: a repository from the database, and its account from the AccountSource.
 struct FoundRepository {
   /// The row of the repository, as it is stored or about to be stored.
   tables::RepositoryRow row;

@@ -80,7 +80,7 @@ struct LeasedJob {
   Job job;
   /// The time at which the job got a slot of its host (HostLimits::started).
   Timestamp started_at;
-  /// Whether the network or the operator named its host.
+  /// Whether the network or the operator named the host of the job.
   transport::HostOrigin host_origin = transport::HostOrigin::network;
   /// The revision of the stored head. An older CAR may contain records that were deleted after it.
   std::optional<atproto::Tid> known;

@@ -54,7 +54,8 @@ class UnfinishedRepositories {
   void complete(Id id);
 
   /// Takes up to `limit` complete repositories without pending chunks, in the order in which they
-  /// became ready. Waits at most `wait` for the first, and at most `linger` for the others.
+  /// became ready. Waits at most `wait` for the first, and at most `linger` for further
+  /// repositories.
   std::vector<std::unique_ptr<UnfinishedRepository>> take_ready(std::size_t limit,
                                                                 std::chrono::milliseconds wait,
                                                                 std::chrono::milliseconds linger,

@@ -137,7 +137,7 @@ std::optional<std::size_t> FailOver::decide(TimePoint now) const {
 }
 
 void FailOver::switched(std::size_t relay, TimePoint now) {
-  // The former relay needs new probes: no probe has reported its present state.
+  // The former relay needs new probes, because no probe has reported its current state.
   others_[active_] = Other{};
   others_[active_].asked_at = now;
   others_[relay] = Other{};

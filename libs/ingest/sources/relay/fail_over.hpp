@@ -17,7 +17,7 @@
 namespace skua::sources {
 
 /// Finds the current sequence number of a relay: connects without a cursor and waits for one frame
-/// with a number. Starts in the constructor, on a thread of its own. The destructor ends the
+/// with a number. The constructor starts the probe on a thread of its own. The destructor ends the
 /// connection.
 class RelayProbe final : private transport::FrameSink {
  public:

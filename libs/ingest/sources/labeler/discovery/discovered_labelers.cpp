@@ -28,8 +28,8 @@ constexpr std::size_t kCandidatesOfEach = 10;
 constexpr std::size_t kBeginAtOnce = 10;
 /// The time to the next round while a subscription is expected to begin or end.
 constexpr std::chrono::milliseconds kSoon{500};
-/// How long a stop waits for all subscriptions together. Their unfinished messages are read again
-/// after the next start.
+/// The time that a stop waits for all subscriptions together. The next start reads their unfinished
+/// messages again.
 constexpr std::chrono::seconds kDrainPatience{3};
 
 constexpr std::chrono::minutes kSayEvery{10};

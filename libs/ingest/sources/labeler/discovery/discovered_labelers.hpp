@@ -76,7 +76,7 @@ class DiscoveredLabelers {
     std::function<void(pipeline::Metrics&)> complete = {};
   };
 
-  /// The name of the source in metrics and locks that stands for all discovered labelers.
+  /// The name under which all discovered labelers together have their lock and their metrics.
   static constexpr const char* kName = "labeler:discovered";
 
   /// `accounts` supplies the documents and the keys. `runtime` and `accounts` outlive the object,

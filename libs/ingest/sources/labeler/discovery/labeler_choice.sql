@@ -1,6 +1,6 @@
 -- name: labelers_read
 -- The statement uses the primary key of bsky.labelers. An account may have several records. Only the record `self` declares a
--- service, but the other records have no effect here.
+-- service. An account with other records is a harmless candidate, because the DID document of the account decides.
 SELECT a.did
 FROM (SELECT DISTINCT actor_id FROM bsky.labelers) AS l
 JOIN bsky.actors AS a ON a.id = l.actor_id

@@ -24,7 +24,7 @@ select case i when 1 then '{account}' when 2 then '{labeler}'
   case when i = 1 then '{handle}' when i % 10 > 0 then 'n' || i || '.test' end, true, now()
 from generate_series(1, {accounts}) as i order by i;
 insert into bsky.profiles (actor_id, rkey, rev, indexed_at, created_at, cid, display_name)
-select id, bsky.rkey_number('self'), 1, now(), now() - random() * interval '800 days', sha256(int4send(id)), 'Account ' || id
+select id, bsky.rkey_number('self'), 1, now(), now() - random() * interval '800 days', sha256(int8send(id)), 'Account ' || id
 from bsky.actors;
 create temp table post as
 select row_number() over () as n, 1 + (pow(random(), 2) * ({accounts} - 1))::int4 as actor_id, at, pg_temp.key(at, i) as rkey, i, random() as r

@@ -75,7 +75,7 @@ class Lexicon(Filter):
         self.assertEqual(self.columns(database, "test_margin_reading_note"), {
             "uri": "text", "did": "text", "handle": "text", "name": "text", "rkey_text": "text", "book": "jsonb",
             "created_at": "timestamp with time zone", "finished": "boolean", "note": "text",
-            "indexed_at": "timestamp with time zone", "cid": "text", "rev": "text", "actor_id": "integer", "rkey": "bigint"})
+            "indexed_at": "timestamp with time zone", "cid": "text", "rev": "text", "actor_id": "bigint", "rkey": "bigint"})
         same = """select count(*) from lexicon.test_margin_reading_note n join bsky.records_view r
             on r.uri = n.uri and r.cid = n.cid and r.rev = n.rev and n.note = r.record ->> 'note'
             and n.finished = (r.record -> 'finished')::boolean and n.book = r.record -> 'book'

@@ -189,7 +189,7 @@ class QueryNotes(EndToEnd):
         self.assertRegex("\n".join(program.stderr), r"(?s)note: the index search does not exist.*statement timeout")
         # The look-up of the arguments has the same limit.
         database.run("insert into bsky.actors (did, indexed_at) values ('did:plc:a', now());"
-                     "create or replace function bsky.actor_id(account text) returns int4 language sql as 'select 1 from pg_sleep(60)'")
+                     "create or replace function bsky.actor_id(account text) returns int8 language sql as 'select 1 from pg_sleep(60)'")
         program = self.skua(database, "query", "notifications", "a.test", "--timeout", "1s", code=1)
         self.assertRegex("\n".join(program.stderr), r"(?s)note: the projection notifications does not exist.*statement timeout")
 

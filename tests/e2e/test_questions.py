@@ -14,36 +14,36 @@ create function pg_temp.at(minute int8) returns timestamptz language sql as
   $$ select timestamptz '2026-01-02 00:00Z' + minute * interval '1 minute' $$;
 create function pg_temp.key(minute int8) returns int8 language sql as
   $$ select (extract(epoch from pg_temp.at(minute)) * 1000000)::int8 << 10 $$;
-create function pg_temp.post(actor int4, minute int8, content text, parent_actor int4 default null, parent int8 default null,
-  quote_actor int4 default null, quote int8 default null) returns void language sql as $$
+create function pg_temp.post(actor int8, minute int8, content text, parent_actor int8 default null, parent int8 default null,
+  quote_actor int8 default null, quote int8 default null) returns void language sql as $$
   insert into bsky.posts (actor_id, rkey, rev, indexed_at, created_at, cid, text, parent_actor, parent_rkey, quote_actor, quote_collection,
     quote_rkey)
   values (actor, pg_temp.key(minute), 1, pg_temp.at(minute), pg_temp.at(minute), sha256(''), content, parent_actor, pg_temp.key(parent),
     quote_actor, case when quote_actor is not null then 1 end, pg_temp.key(quote)) $$;
-create function pg_temp.like(actor int4, minute int8, subject int4, post int8) returns void language sql as $$
+create function pg_temp.like(actor int8, minute int8, subject int8, post int8) returns void language sql as $$
   insert into bsky.likes (actor_id, rkey, rev, indexed_at, created_at, cid, subject_actor, subject_collection, subject_rkey)
   values (actor, pg_temp.key(minute), 1, pg_temp.at(minute), pg_temp.at(minute), sha256(''), subject, 1, pg_temp.key(post)) $$;
-create function pg_temp.repost(actor int4, minute int8, subject int4, post int8) returns void language sql as $$
+create function pg_temp.repost(actor int8, minute int8, subject int8, post int8) returns void language sql as $$
   insert into bsky.reposts (actor_id, rkey, rev, indexed_at, created_at, cid, subject_actor, subject_collection, subject_rkey)
   values (actor, pg_temp.key(minute), 1, pg_temp.at(minute), pg_temp.at(minute), sha256(''), subject, 1, pg_temp.key(post)) $$;
-create function pg_temp.follow(actor int4, minute int8, subject int4) returns void language sql as $$
+create function pg_temp.follow(actor int8, minute int8, subject int8) returns void language sql as $$
   insert into bsky.follows (actor_id, rkey, rev, indexed_at, created_at, cid, subject_actor)
   values (actor, pg_temp.key(minute), 1, pg_temp.at(minute), pg_temp.at(minute), sha256(''), subject) $$;
-create function pg_temp.reply(actor int4, minute int8, content text, parent_actor int4, parent int8, root_actor int4, root int8)
+create function pg_temp.reply(actor int8, minute int8, content text, parent_actor int8, parent int8, root_actor int8, root int8)
   returns void language sql as $$
   select pg_temp.post(actor, minute, content, parent_actor, parent);
   update bsky.posts set root_actor = reply.root_actor, root_rkey = pg_temp.key(root) where (actor_id, rkey) = (actor, pg_temp.key(minute)) $$;
-create function pg_temp.threadgate(actor int4, post int8, closed boolean, hidden_actor int4 default null, hidden int8 default null)
+create function pg_temp.threadgate(actor int8, post int8, closed boolean, hidden_actor int8 default null, hidden int8 default null)
   returns void language sql as $$
   insert into bsky.threadgates (actor_id, rkey, rev, indexed_at, cid, post_actor, post_rkey, is_restricted, allow_mentioned, allow_following,
     allow_followers, hidden_replies)
   values (actor, pg_temp.key(post), 1, now(), sha256(''), actor, pg_temp.key(post), closed, false, true, false,
     array_remove(array[bsky.uri(hidden_actor, 1, pg_temp.key(hidden))], null)) $$;
-create function pg_temp.postgate(actor int4, post int8, quote_actor int4, quote int8) returns void language sql as $$
+create function pg_temp.postgate(actor int8, post int8, quote_actor int8, quote int8) returns void language sql as $$
   insert into bsky.postgates (actor_id, rkey, rev, indexed_at, cid, post_actor, post_rkey, embedding_disabled, detached_uris)
   values (actor, pg_temp.key(post), 1, now(), sha256(''), actor, pg_temp.key(post), false,
     array[bsky.uri(quote_actor, 1, pg_temp.key(quote))]) $$;
-create function pg_temp.stub(actor int4, minute int8, deleted boolean) returns void language sql as $$
+create function pg_temp.stub(actor int8, minute int8, deleted boolean) returns void language sql as $$
   insert into bsky.posts (actor_id, rkey, rev, indexed_at, is_deleted) values (actor, pg_temp.key(minute), 0, pg_temp.at(minute), deleted) $$;
 """
 

@@ -63,7 +63,7 @@ class RecordJson(EndToEnd):
                   from (values {values}) as v(path, collection, rkey)
                   join bsky.actors a on a.did = '{did}' join bsky.collections c on c.nsid = v.collection)
                 select k.path, bsky.cid_text(r.cid) as cid, r.record
-                from (select array_agg(actor_id::int4 order by place) a, array_agg(collection_id::int4 order by place) c,
+                from (select array_agg(actor_id order by place) a, array_agg(collection_id::int4 order by place) c,
                              array_agg(rkey order by place) r from k) as keys,
                      bsky.record_json(keys.a, keys.c, keys.r) as r join k using (place)""")
             self.assertEqual(len(rows), len({row["path"] for row in rows}), "a record has one row")

@@ -23,14 +23,14 @@ const std::map<std::string_view, std::string_view> kWithContent = {
 /// The value of a column in names.
 std::string expression_of(const std::string& column, std::string_view type) {
   const std::string value = "t." + column;
-  if (type == "integer" &&
+  if (type == "bigint" &&
       (column == "recipient" || column.ends_with("actor_id") || column.ends_with("_actor"))) {
     return "(SELECT a.did FROM bsky.actors AS a WHERE a.id = " + value + ")";
   }
   if (type == "integer" && (column == "collection_id" || column.ends_with("_collection"))) {
     return "(SELECT c.nsid FROM bsky.collections AS c WHERE c.id = " + value + ")";
   }
-  if (type == "integer[]") {
+  if (type == "bigint[]") {
     return "(SELECT array_agg(a.did ORDER BY u.place) FROM unnest(" + value +
            ") WITH ORDINALITY AS u(id, place) JOIN bsky.actors AS a USING (id))";
   }

@@ -33,7 +33,7 @@ class Judge {
   Judge(const Consumer& consumer, const ConsumerLimits& limits)
       : consumer_(consumer), limits_(limits), name_(consumer.name) {}
 
-  /// The first check that finds something decides.
+  /// The order of the checks matters: the first check that finds a state decides the judgement.
   ConsumerJudgement result() {
     using Check = bool (Judge::*)();
     constexpr Check kChecks[] = {
@@ -62,7 +62,8 @@ class Judge {
   bool is_projection() const { return consumer_.kind == "projection"; }
   bool is_filling() const { return consumer_.state == "filling"; }
   milliseconds lag() const { return consumer_.lag.value_or(milliseconds(0)); }
-  /// How long something has waited for the consumer.
+  /// Returns how long the oldest change has waited for the consumer; while the tables are built,
+  /// the age of the consumer.
   milliseconds waits_for() const { return is_filling() ? consumer_.age : lag(); }
 
   /// A rebuild runs beside the live consumer of the same name.
@@ -97,7 +98,8 @@ class Judge {
                                    name_));
   }
 
-  /// It needs nothing: new tables are built, and replace the present ones.
+  /// Returns true if a rebuild is under way: the operator then needs to do nothing, because the new
+  /// tables replace the present ones.
   bool is_replaced(const std::string& state, const std::string& reason) {
     if (!consumer_.has_successor) return false;
     return stuck(state, reason + "; its tables are built again",
@@ -117,7 +119,8 @@ class Judge {
                              name_));
   }
 
-  /// Its tables cannot be exchanged, or compared with the records.
+  /// Returns true if the upkeep failed: the tables cannot be exchanged, or cannot be compared with
+  /// the records.
   bool failed_upkeep() {
     if (consumer_.state != "running" || consumer_.error.empty()) return false;
     const std::string reason = printable(consumer_.error, kLongestError);
@@ -139,7 +142,7 @@ class Judge {
                  continue_cure());
   }
 
-  /// Of a consumer or lane that a failed change stopped.
+  /// Tells the operator how to continue a consumer or lane that a failed change stopped.
   std::string continue_cure() const {
     return fmt::format(
         "Remove the cause, then run `skua consumers reset {0}`: it tries the change again. `skua "
@@ -174,7 +177,7 @@ class Judge {
   bool is_failing() {
     const ConsumerLane* const lane = failing_lane(consumer_);
     if (lane == nullptr) return false;
-    // Broken tables do not recover by themselves.
+    // Broken tables do not recover without an operator, so a lane with broken tables fails at once.
     const bool is_broken = lane->cause == FailureCause::Tables;
     if (!is_broken && lane->failing_for < limits_.failing) return false;
     const std::string reason = failure_text(*lane);
@@ -182,7 +185,7 @@ class Judge {
     return stuck("failing", reason, failure_cure(consumer_, *lane));
   }
 
-  /// A failure that may pass by itself.
+  /// Returns true if a lane has a failure that may pass without an operator.
   bool is_retrying() {
     const ConsumerLane* const lane = failing_lane(consumer_);
     if (lane == nullptr) return false;
@@ -196,7 +199,7 @@ class Judge {
     if (is_projection()) what = "changes cannot be applied";
     if (consumer_.kind == "pull") what = "its program reports failures";
     constexpr std::size_t kSeconds = 19;
-    // The error first: a table may cut the rest.
+    // The error comes first, because a table may cut the end of the text.
     return fmt::format("{} ({} since {}Z, {})", with_error(what, lane.error),
                        counted(failures_in_a_row(consumer_), "failure"),
                        format_datetime(*lane.failing_since).substr(0, kSeconds),
@@ -250,7 +253,7 @@ ConsumerJudgement judge_consumer(const Consumer& consumer, const ConsumerLimits&
 }
 
 const ConsumerLane* failing_lane(const Consumer& consumer) {
-  // A lane whose tables are broken first.
+  // The lane order puts a lane with broken tables first.
   const auto order = [](const ConsumerLane& lane) {
     return std::pair(lane.cause == FailureCause::Tables, lane.failing_for);
   };

@@ -10,8 +10,8 @@
 
 namespace skua::consumers {
 
-/// The problem that follows when a change has failed too often, by the policy of its consumer: the
-/// consumer does not advance, or there is a dead letter.
+/// Returns the problem of a consumer whose change has failed too often: under the policy `pause` or
+/// `block_lane` the consumer does not advance, and under the other policy there is a dead letter.
 inline const Problem& problem_of_failure(std::string_view policy) {
   return policy == "pause" || policy == "block_lane" ? problem("consumer-stuck")
                                                      : problem("dead-letters");
@@ -19,47 +19,48 @@ inline const Problem& problem_of_failure(std::string_view policy) {
 
 /// The limits from which an observation of a consumer is a problem.
 struct ConsumerLimits {
-  /// Failures in a row, and changes that wait while no process serves the consumer. A receiver that
-  /// restarts for a minute stays below it, with the wait before the next request.
+  /// A lane that has failed in a row for this long is a problem; so are changes that have waited
+  /// for this long while no process serves the consumer. The limit is longer than the failures of a
+  /// receiver that restarts for a minute, with the wait before the next request.
   std::chrono::seconds failing{120};
-  /// The lag.
+  /// A lag of this length is a problem.
   std::chrono::seconds behind{600};
 };
 
-/// Whether a consumer does its work, and if not, why and what to do. Lists, pages, metrics, the log
-/// and `skua doctor` show the same judgement.
+/// Says whether a consumer works, and if it does not, why not and what the operator should do.
+/// Lists, pages, metrics, the log and `skua doctor` show the same judgement.
 struct ConsumerJudgement {
   enum class Level : std::uint8_t {
-    /// It works. A reason then is a failure that may pass.
+    /// The consumer works. If there is a reason, it is a failure that may pass.
     Works,
-    /// A person should look at it; it may be intended, or pass.
+    /// A person should look at the consumer; its state may be intended, or pass.
     Notice,
-    /// It does not advance until a person acts.
+    /// The consumer does not advance until a person acts.
     Stuck,
-    /// It has stopped for good.
+    /// The consumer has stopped and does not continue.
     Stopped,
   };
 
   Level level = Level::Works;
-  /// A word for lists: `running` if it processes changes, otherwise the reason why it does not,
-  /// such as `failing`.
+  /// A word for lists: `running` if the consumer processes changes, otherwise the reason why it
+  /// does not, such as `failing`.
   std::string state = {};
-  /// Null: it works.
+  /// Null if the consumer works.
   const Problem* problem = nullptr;
-  /// The observation. It may quote a receiver. Empty: there is none.
+  /// The observation, which may quote a receiver; empty if there is none.
   std::string reason = {};
-  /// What the operator should do; empty: nothing.
+  /// What the operator should do; empty if nothing is to be done.
   std::string cure = {};
 };
 
-/// Its most serious state. Pure.
+/// Judges a consumer by its most serious state. Pure.
 ConsumerJudgement judge_consumer(const Consumer& consumer, const ConsumerLimits& limits = {});
 
-/// The lane that has failed longest since its last batch that succeeded, first one with broken
-/// tables; null: none fails.
+/// Returns the lane that has failed longest since its last successful batch; a lane with broken
+/// tables precedes all others. Null if no lane fails.
 const ConsumerLane* failing_lane(const Consumer& consumer);
 
-/// Failures of all lanes since then.
+/// Returns the failures of all lanes since the last successful batch of each lane.
 std::int64_t failures_in_a_row(const Consumer& consumer);
 
 }  // namespace skua::consumers

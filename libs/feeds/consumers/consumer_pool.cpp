@@ -15,15 +15,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Batches that a thread applies before it looks whether it must stop.
+/// A thread applies this number of batches before it checks whether it must stop.
 constexpr int kStepsOfRound = 100;
-/// The pause of idle threads while no consumer runs.
+/// Idle threads pause for this time while no consumer runs.
 constexpr milliseconds kWithoutConsumers{1'000};
 constexpr milliseconds kLongestIdlePause{50};
-/// The rows of a projection that a check compares.
+/// A check compares this number of rows of a projection.
 constexpr std::int32_t kCheckedRows = 50;
 
-/// Threads without work look for it as often as the quickest consumer wants.
+/// Returns the pause of threads without work, which the consumer with the shortest pause
+/// determines.
 milliseconds idle_pause(const std::vector<Consumer>& consumers) {
   milliseconds pause = kWithoutConsumers;
   for (const Consumer& consumer : consumers) {
@@ -76,7 +77,8 @@ void ConsumerPool::stop() {
   if (const int pid = upkeep_pid_.exchange(0); pid != 0) {
     try {
       postgres::Session session(runtime_.database_url, postgres::process_name("skua stop"));
-      // PostgreSQL warns of a process that has ended.
+      // The statement selects from pg_stat_activity, because PostgreSQL warns in its log if the
+      // process has ended.
       session.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = " +
                   std::to_string(pid));
     } catch (const postgres::SqlError& error) {

@@ -11,13 +11,13 @@
 
 namespace skua::consumers {
 
-/// Runs the consumers of a database: threads that apply batches, and one thread that builds,
-/// exchanges, checks and drops the tables of projections. Several processes may run one for the
-/// same database. While the database is down they wait. Owned by one thread.
+/// Runs the consumers of a database: threads apply batches, and one thread builds, exchanges,
+/// checks and drops the tables of projections. Several processes may run a pool for the same
+/// database. While the database is down all threads wait. Owned by one thread.
 class ConsumerPool {
  public:
   struct Options {
-    /// Threads that apply batches. 0: the pool does nothing.
+    /// The number of threads that apply batches. With 0 the pool does nothing.
     std::size_t threads = 2;
     /// The time between two rounds of upkeep.
     std::chrono::milliseconds upkeep_interval{1'000};
@@ -43,7 +43,7 @@ class ConsumerPool {
   /// The pause of an idle thread.
   std::atomic<std::chrono::milliseconds> idle_pause_{std::chrono::milliseconds(100)};
   std::chrono::steady_clock::time_point next_check_;
-  /// The server process of the upkeep while it works; 0: it waits.
+  /// The server process of the upkeep session while it works; 0 while it waits.
   std::atomic<int> upkeep_pid_{0};
   postgres::SessionThread upkeep_;
   std::vector<std::unique_ptr<postgres::SessionThread>> workers_;

@@ -19,7 +19,7 @@ namespace skua::consumers {
 
 namespace {
 
-/// The commands that give a webhook another URL or another secret.
+/// Returns the commands with which an operator gives a webhook another URL or another secret.
 std::string add_again(const Consumer& consumer) {
   std::int64_t first = consumer.lanes.front().pos;
   for (const ConsumerLane& lane : consumer.lanes) first = std::min(first, lane.pos);
@@ -106,7 +106,7 @@ struct LoggedChange {
   std::int32_t timeline;
 };
 
-/// One letter, in one transaction.
+/// Replays one dead letter, in one transaction.
 void replay(postgres::Session& session, const Projection& projection, const Consumer& consumer,
             const tables::RequestedLetter& requested) {
   const tables::ConsumerLetter& letter = requested.letter;

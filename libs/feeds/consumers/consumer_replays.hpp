@@ -9,23 +9,24 @@
 
 namespace skua::consumers {
 
-/// What the operator does about a lane that fails, by what the last failure concerns, and what
+/// Tells the operator how to correct a lane that fails, by what the last failure concerns, and what
 /// happens until then. Pure.
 std::string failure_cure(const Consumer& consumer, const ConsumerLane& lane);
 
-/// Stores the change at `position` as a dead letter of its consumer, which leaves it out. In the
-/// caller's transaction, which moves the position of the lane. Returns the number of the letter;
-/// nothing: it is beyond the limits of the table. Throws postgres::SqlError, as all here.
+/// Stores the change at `position` as a dead letter of its consumer, which skips the change. Runs
+/// in the caller's transaction, which also moves the position of the lane. Returns the number of
+/// the letter, or nothing if the letter exceeds the limits of the table. All functions of this file
+/// throw postgres::SqlError.
 std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                                  const std::string& consumer, std::int32_t lane,
                                                  std::int64_t position, const std::string& error,
                                                  const std::string& sqlstate = {});
 
-/// Applies the changes of dead letters whose replay an operator requested
-/// (`skua dead-letters replay`). A letter is resolved in the transaction that applies its change. A
-/// change from before the build of the present tables is in them already, and its letter is
-/// resolved without it. If the change fails again, or the log does not have it any more, the letter
-/// is dead again with the reason.
+/// Applies the changes of dead letters whose replay an operator requested (`skua dead-letters
+/// replay`). A letter is resolved in the transaction that applies its change. A change that
+/// precedes the build of the present tables is already in them, so its letter is resolved without
+/// applying it. If the change fails again, or the log no longer has it, the letter becomes dead
+/// again, with the reason.
 void replay_skipped_changes(postgres::Session& session);
 
 }  // namespace skua::consumers

@@ -37,7 +37,7 @@ struct ListedLane {
   bool is_served;
   bool waits_for_bootstrap;
   std::chrono::milliseconds age;
-  // The rest is null if the consumer has no lane.
+  // The following columns are null if the consumer has no lane.
   std::optional<std::int64_t> behind;
   std::optional<std::chrono::milliseconds> lag;
   std::optional<std::int16_t> lane;

@@ -17,7 +17,7 @@
 
 namespace skua::consumers {
 
-/// How dependent projections learn that the tables of a projection are exchanged or removed.
+/// Says how dependent projections learn that the tables of a projection were exchanged or removed.
 enum class Publication : std::uint8_t {
   /// The differences between the former tables and the next ones are appended to the log.
   Differences,
@@ -25,8 +25,8 @@ enum class Publication : std::uint8_t {
   Rebuild,
 };
 
-/// Runs a transaction with `Differences`, and after a failure that broken tables can cause once
-/// more with `Rebuild`. Throws postgres::SqlError.
+/// Runs a transaction with `Differences`. If it fails with an error that broken tables can cause,
+/// runs it a second time with `Rebuild`. Throws postgres::SqlError.
 template <class Transaction>
 auto with_publication(Transaction&& transaction) {
   try {
@@ -38,7 +38,7 @@ auto with_publication(Transaction&& transaction) {
   return transaction(Publication::Rebuild);
 }
 
-/// A name, profile, override or state that does not allow the request. The message tells the user.
+/// A name, profile, override or state does not allow the request. The message is for the user.
 class ConsumerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -54,9 +54,9 @@ class ConsumerChange {
   postgres::Transaction transaction_;
 };
 
-// All throw ConsumerError, and postgres::SqlError.
+// All functions below throw ConsumerError and postgres::SqlError.
 
-/// A power of two up to 64.
+/// Checks that the number of lanes is a power of two up to 64.
 void check_lanes(std::int16_t lanes);
 void check_profile(const std::string& profile);
 void require_consumer(postgres::Session& session, const std::string& name);
@@ -65,28 +65,28 @@ void refuse_consumer(postgres::Session& session, const std::string& name);
 struct ConsumerLane {
   std::int16_t lane = 0;
   std::int64_t pos = 0;
-  /// All work of the changes before it is done: it is smaller than `pos` while work of earlier
-  /// changes waits in a queue of the projection.
+  /// All work of the changes before this position is done. The position is smaller than `pos` while
+  /// work of earlier changes waits in a queue of the projection.
   std::int64_t done_pos = 0;
   std::int32_t attempts = 0;
-  /// Empty: the last batch did not fail.
+  /// Empty if the last batch succeeded.
   std::string error;
-  /// A change failed too often, and the policy is block_lane.
+  /// True if a change failed too often and the policy is block_lane.
   bool is_blocked = false;
-  /// Accounts whose changes wait behind a dead letter.
+  /// The number of accounts whose changes wait behind a dead letter.
   std::int64_t waiting_accounts = 0;
-  /// Until the next attempt after a failure; nothing: none waits.
+  /// The time until the next attempt after a failure; nothing if no attempt is pending.
   std::optional<std::chrono::milliseconds> retry_in = std::nullopt;
-  /// Of the failures since the last batch that succeeded: the time of the first, how long ago that
-  /// is by the server's clock, their number, and what the last one concerns. Nothing: the last
-  /// batch succeeded.
+  /// These four fields describe the failures since the last successful batch: the time of the first
+  /// failure, its age by the server's clock, the number of failures, and what the last failure
+  /// concerns. Nothing if the last batch succeeded.
   std::optional<Timestamp> failing_since = std::nullopt;
   std::chrono::milliseconds failing_for{0};
   std::int32_t failures = 0;
   FailureCause cause = FailureCause::Change;
-  /// A process or program has a lease that has not ended.
+  /// True if a process or program has a lease that has not ended.
   bool is_leased = false;
-  /// A lease ended a minute ago or earlier, and nobody has taken the lane since.
+  /// True if a lease ended a minute ago or earlier, and the lane has not been leased since.
   bool is_abandoned = false;
 };
 
@@ -103,72 +103,75 @@ struct Consumer {
   std::string profile;
   /// JSON.
   std::string overrides;
-  /// JSON. Of a leased consumer.
+  /// A JSON object; only a leased consumer has a filter.
   std::string filter;
-  /// Of a webhook: the origin of its address, because the rest may contain a secret.
+  /// The origin of a webhook's address. The rest of the address may contain a secret.
   std::string url;
   std::string error;
   std::vector<ConsumerLane> lanes;
-  /// Of its slowest lane: the changes from the oldest one on that it has not read, or whose work
-  /// waits in a queue, and the age of that one. Nothing while it has no lanes.
+  /// The lag of the slowest lane: the number of changes from the oldest unfinished one on, and the
+  /// age of that change. A change is unfinished until the lane has read it and its work has left
+  /// the queues. Nothing if the consumer has no lanes.
   std::optional<std::int64_t> behind;
   std::optional<std::chrono::milliseconds> lag;
-  /// A process is connected to the database that builds and applies projections (`skua run`), or
-  /// that delivers changes (`skua serve`).
+  /// True if a process that builds and applies projections (`skua run`), or that delivers changes
+  /// (`skua serve`), is connected to the database.
   bool is_served = true;
-  /// The indexes of a bootstrap are missing: no consumer reads changes.
+  /// True if the indexes of a bootstrap are missing. No consumer reads changes then.
   bool waits_for_bootstrap = false;
-  /// Another consumer of this name is built, and will replace this one.
+  /// True if another consumer of this name is being built and will replace this one.
   bool has_successor = false;
-  /// Since it was added, or its rebuild was requested.
+  /// The time since the consumer was added, or since its rebuild was requested.
   std::chrono::milliseconds age{0};
 };
 
 struct NewConsumer {
   std::string name;
-  /// A power of two up to 64; nothing: one.
+  /// The number of lanes, a power of two up to 64; nothing means one.
   std::optional<std::int16_t> lanes = std::nullopt;
   std::string policy = "pause";
   std::string profile = "default";
-  /// JSON object: see Tuning.
+  /// A JSON object with the form that Tuning describes.
   std::string overrides = "{}";
 };
 
 /// Throws ConsumerError for values that no database allows. Pure.
 void check_new(const NewConsumer& consumer);
 
-// All throw ConsumerError and postgres::SqlError. Each is one transaction.
+// All functions below throw ConsumerError and postgres::SqlError. Each runs one transaction.
 
-/// Adds a projection: its tables are built from the records, and then follow the change log.
+/// Adds a projection. Its tables are first built from the records, and then follow the change log.
 void add_consumer(postgres::Session& session, const NewConsumer& consumer);
 
-/// Removes a consumer. The views of a projection have no rows any more, and its tables are dropped
-/// soon.
+/// Removes a consumer. The views of a projection are empty at once; the upkeep drops its tables
+/// later.
 void remove_consumer(postgres::Session& session, const std::string& name);
 
-/// A paused consumer reads no more changes. Its tables stay readable.
+/// Pauses or resumes a consumer. A paused consumer reads no changes, and its tables stay readable.
 void pause_consumer(postgres::Session& session, const std::string& name, bool paused);
 
-/// Builds the tables of a projection a second time, beside the present ones, and then replaces
-/// these. A consumer that stopped or lagged out needs it. No effect while a rebuild is under way.
+/// Builds the tables of a projection a second time, beside the present tables, and then replaces
+/// the present tables. A consumer that stopped or lagged out needs a rebuild. No effect while a
+/// rebuild is under way.
 void rebuild_consumer(postgres::Session& session, const std::string& name);
 
-/// The same in the transaction of the caller, for a consumer of this projection.
+/// Requests a rebuild of this projection's consumer in the caller's transaction.
 void request_rebuild(postgres::Session& session, const Projection& projection);
 
-/// The same for the live projections that depend on this one (Projection::depends_on).
+/// Requests a rebuild of each live projection that depends on this one (Projection::depends_on), in
+/// the caller's transaction.
 void rebuild_dependents(postgres::Session& session, const Projection& projection);
 
-/// Continues a consumer, or its blocked lanes, at the change that failed too often, or after it. A
-/// skipped change is a dead letter.
+/// Continues a consumer, or its blocked lanes, at the change that failed too often (Retry) or after
+/// it (Skip). A skipped change becomes a dead letter.
 enum class AfterStop : std::uint8_t { Retry, Skip };
 void reset_consumer(postgres::Session& session, const std::string& name, AfterStop after);
 
-/// In the transaction of the caller: the state, and the error that led to it.
+/// Sets the state of a consumer, and the error that led to it, in the caller's transaction.
 void set_consumer_state(postgres::Session& session, std::int32_t consumer_id,
                         const std::string& state, const std::string& error);
 
-/// All consumers by name; during a rebuild the live one first.
+/// Returns all consumers, sorted by name. During a rebuild the live consumer precedes the next one.
 std::vector<Consumer> read_consumers(postgres::Session& session);
 
 }  // namespace skua::consumers

@@ -11,7 +11,7 @@ UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND role <> 're
 UPDATE skua.consumers SET paused = $2::boolean WHERE name = $1::text AND role <> 'retired';
 
 -- name: consumers_retire_failed_build
--- A build that failed keeps its tables and lanes: another one takes its place.
+-- A failed build keeps its tables and lanes. Its consumer is retired, so that a new build can take its place.
 UPDATE skua.consumers AS c
 SET role = 'retired'
 WHERE c.name = $1::text
@@ -60,8 +60,8 @@ WHERE h.id = l.consumer_id
 RETURNING 1;
 
 -- name: consumers_list
--- A row for each lane, or one without a lane. $1 and $2: the beginnings of the names of the sessions that serve
--- projections and webhooks.
+-- Returns a row for each lane, and one row for a consumer without lanes. $1 and $2 are the beginnings of the names of the
+-- sessions that serve projections and webhooks.
 SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.profile, c.overrides::text,
   c.filter::text, coalesce(c.url, ''), coalesce(c.error, ''),
   CASE WHEN c.kind = 'projection' THEN e.has_projections ELSE e.has_webhooks END, e.has_bootstrap,
@@ -97,8 +97,8 @@ WHERE c.role <> 'retired'
 ORDER BY c.name, c.role, c.id, l.lane;
 
 -- name: consumers_lock
--- A build holds the row of its consumer, so that no second one begins. Commands take this lock
--- first, and wait for a moment.
+-- A build holds the row of its consumer. Commands take this lock first, so that no second build begins, and wait for it for a
+-- moment.
 LOCK TABLE skua.consumers IN SHARE UPDATE EXCLUSIVE MODE;
 
 -- name: consumers_exists

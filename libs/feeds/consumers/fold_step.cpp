@@ -24,7 +24,7 @@ namespace skua::consumers {
 
 namespace {
 
-/// How far the work in the queues of the projection is.
+/// Stores the position up to which the work in the queues of the projection is done.
 void note_waiting(postgres::Session& session, const Projection& projection, const Batch& batch) {
   if (projection.waiting_pos.empty()) return;
   session.execute({fmt::format("fold_{}_waiting", batch.consumer_id),
@@ -34,7 +34,8 @@ void note_waiting(postgres::Session& session, const Projection& projection, cons
                   batch.consumer_id, batch.lane);
 }
 
-/// No change is the cause: the lane tries the batch again later. No attempt counts.
+/// Lets the lane try the batch again later, after an error that no change caused. The failure does
+/// not count as an attempt.
 void wait_for_cause(postgres::Session& session, const Batch& batch, FailureCause cause,
                     const postgres::SqlError& error) {
   execute_tuned(session, sql::consumers_wait, batch.consumer_id, batch.lane, batch.first,
@@ -45,17 +46,17 @@ void wait_for_cause(postgres::Session& session, const Batch& batch, FailureCause
 
 /// An answer of consumers_fail.
 struct CountedFailure {
-  /// It was the last attempt: the policy applies.
+  /// True if this was the last attempt. The policy then applies.
   bool is_last;
   std::string policy;
 };
 
-/// In a transaction of its own, after the one of the batch was rolled back. Meanwhile another
-/// session may have applied the batch: then nothing happens.
+/// Records the failure of a batch after its transaction was rolled back, in a new transaction. If
+/// another session has applied the batch meanwhile, nothing happens.
 void record_failure(postgres::Session& session, const Batch& batch, FailedWork failed,
                     const postgres::SqlError& error) {
   postgres::Transaction transaction(session);
-  // The work of a queue concerns no change that could be left out.
+  // The work of a queue does not belong to one change, so no change can be skipped.
   if (failed != FailedWork::Change || batch.first == batch.end) {
     wait_for_cause(session, batch,
                    failed == FailedWork::Lock ? FailureCause::Lock : FailureCause::Tables, error);
@@ -100,7 +101,7 @@ struct DueLane {
   std::int64_t first;
   std::int64_t end;
   bool has_waiting;
-  /// The log has the change at `first`.
+  /// True if the log has the change at `first`.
   bool has_first;
   bool has_bootstrap;
 };
@@ -109,11 +110,11 @@ struct DueLane {
 struct Chosen {
   Batch batch;
   const Projection* projection = nullptr;
-  /// Work waits in its queues.
+  /// True if work waits in the queues of the projection.
   bool has_waiting = false;
 };
 
-/// Nothing: no lane has work that is due.
+/// Returns nothing if no lane has work that is due.
 std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& options) {
   const auto due = postgres::rows_of<DueLane>(
       execute_tuned(session, sql::consumers_choose, options.only, options.ignores_pause));
@@ -144,7 +145,8 @@ std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& opti
   return chosen;
 }
 
-/// Applies the changes of the batch in the transaction that has locked the lane, and commits it.
+/// Applies the changes of the batch in the transaction that has locked the lane, and commits the
+/// transaction.
 void fold_changes(postgres::Session& session, postgres::Transaction& transaction,
                   const Chosen& chosen, ConsumerMetrics& metrics) {
   const Batch& batch = chosen.batch;
@@ -156,14 +158,15 @@ void fold_changes(postgres::Session& session, postgres::Transaction& transaction
   crash_point("after_fold_commit");
 }
 
-/// Does work that waits in the queues, in a transaction of its own: if it fails, no change of the
-/// batch is the cause. Then applies the changes.
+/// Does work that waits in the queues, in its own transaction, because a failure of this work is
+/// not caused by a change of the batch. Then applies the changes.
 void drain_and_fold(postgres::Session& session, postgres::Transaction& transaction, Chosen& chosen,
                     ConsumerMetrics& metrics) {
   Batch& batch = chosen.batch;
   const std::int64_t end = std::exchange(batch.end, batch.first);
   drain_queues(session, *chosen.projection, batch);
-  // The changes decide whether the lane has failed. Without any it has not.
+  // The result of the changes decides whether the lane has failed. A batch without changes has
+  // succeeded.
   if (end == batch.first) advance_lane(session, batch.consumer_id, batch.lane, end);
   transaction.commit();
   batch.end = end;

@@ -10,22 +10,24 @@
 
 namespace skua::consumers {
 
-/// The subject of an SQL error of the work for one consumer. It determines how the work continues.
+/// The cause of an SQL error in the work for one consumer. The cause determines how the work
+/// continues.
 enum class FailedWork : std::uint8_t {
-  /// The server or the connection (classes 08, 53 and 57P, a read-only server): nothing is stored,
-  /// and the work of all consumers is repeated.
+  /// The server or the connection caused the error (classes 08, 53 and 57P, a read-only server):
+  /// nothing is stored, and the work of all consumers is repeated.
   Server,
-  /// Perhaps one of the changes (classes 22, 23, 54 and P0, and 57014, a batch that takes too
-  /// long): the batch is halved until the change is alone.
+  /// A change may have caused the error (classes 22, 23, 54 and P0, and 57014 for a batch that
+  /// takes
+  /// too long): the batch is halved until the change is alone.
   Change,
-  /// Another session (class 40, 55P03): the consumer waits, and tries again.
+  /// Another session caused the error (class 40, 55P03): the consumer waits, and tries again.
   Lock,
-  /// The tables of the consumer, its statements or a right (all others): it fails with any changes.
-  /// The consumer waits, and tries again.
+  /// The tables of the consumer, its statements or a missing right caused the error (all other
+  /// classes): it occurs with any changes. The consumer waits, and tries again.
   Tables,
 };
 
-/// Pure.
+/// Classifies an SQL error. Pure.
 FailedWork failed_work(const postgres::SqlError& error);
 
 /// Changes that a lane of a projection applies in one transaction.
@@ -35,22 +37,22 @@ struct Batch {
   std::int32_t lane = 0;
   std::int32_t lanes = 0;
   std::int64_t first = 0;
-  /// The position after the last change.
+  /// The position after the last change of the batch.
   std::int64_t end = 0;
 };
 
-/// Applies the changes to the tables. Throws postgres::SqlError, as all here.
+/// Applies the changes to the tables. All functions of this file throw postgres::SqlError.
 void apply_changes(postgres::Session& session, const Projection& projection, const Batch& batch);
 
 /// Applies the changes to the tables and moves the position of the lane to `batch.end`. The
 /// transaction of the caller has locked the lane.
 void fold_batch(postgres::Session& session, const Projection& projection, const Batch& batch);
 
-/// Does a part of the work that waits in the queues of the projection. The transaction of the
-/// caller has locked the lane. The lane keeps its position, and its failures.
+/// Does a limited part of the work that waits in the queues of the projection. The transaction of
+/// the caller has locked the lane. The position and the failures of the lane stay unchanged.
 void drain_queues(postgres::Session& session, const Projection& projection, const Batch& batch);
 
-/// Moves the position of a lane, and forgets its failures.
+/// Moves the position of a lane and clears its failures.
 void advance_lane(postgres::Session& session, std::int32_t consumer_id, std::int32_t lane,
                   std::int64_t position);
 
@@ -69,28 +71,28 @@ struct ConsumerMetrics {
 };
 
 struct FoldOptions {
-  /// The consumer to work on; empty: any.
+  /// The name of the only consumer to work on; empty for any consumer.
   std::string only = {};
-  /// Does not wait for changes to collect.
+  /// True if the step does not wait until more changes have collected.
   bool ignores_pause = false;
 };
 
-/// What a step did.
+/// Says whether a step applied a batch or found none.
 enum class StepResult : std::uint8_t { Worked, Idle };
 
-/// Applies one batch: chooses the lane that waits longest, and that no other session works on,
+/// Applies one batch: chooses the lane that has waited longest and that no other session works on,
 /// folds its next changes into the tables of its projection, and moves its position, all in one
 /// transaction. A batch that PostgreSQL refuses because of its data is halved until the change is
 /// alone; after `max_attempts` the policy of the consumer applies. After any other error that
-/// concerns the consumer its lane waits, and other consumers continue. Any number of sessions of
-/// any processes may call it. During a bootstrap it does nothing. Throws postgres::SqlError for
-/// failures of the server, and if it cannot choose a lane.
+/// concerns only this consumer the lane waits, and other consumers continue. Any number of sessions
+/// of any processes may call this function. During a bootstrap it does nothing. Throws
+/// postgres::SqlError for failures of the server, and if it cannot choose a lane.
 StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
                      const FoldOptions& options = {});
 
-/// For a session that calls `fold_step`: the planner may join the parts of a statement by hash, and
-/// commits do not wait for the disk. A crash of the server may take back the last batches. Their
-/// positions go with them, so that they are repeated.
+/// Prepares a session that calls `fold_step`: the planner may join the parts of a statement by
+/// hash, and commits do not wait for the disk. A crash of the server may lose the last batches
+/// together with their positions, so that the batches are repeated.
 void prepare_fold_session(postgres::Session& session);
 
 }  // namespace skua::consumers

@@ -1,5 +1,5 @@
 -- name: consumers_advance
--- After a failure the batch was halved: after a success it doubles again.
+-- A failure halves the batch of a lane; each success doubles the batch again.
 UPDATE skua.consumer_lanes
 SET pos = $3, epoch = epoch + 1, served_at = now(), batch = CASE WHEN batch < 1000000 THEN batch * 2 END,
   {{lane_succeeded}}
@@ -17,7 +17,7 @@ SET is_blocked = true
 WHERE consumer_id = $1::int4 AND lane = $2::int4;
 
 -- name: consumers_choose
--- The lane that waits longest, of those that have work that is due.
+-- Chooses the lane that has waited longest, among the lanes with work that is due.
 SELECT c.id, c.name, l.lane, c.lanes, l.pos, least(e.log_end, l.pos + least(l.batch, p.batch)),
   l.waiting_pos IS NOT NULL,
   EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= l.pos),

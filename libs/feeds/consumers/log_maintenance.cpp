@@ -14,7 +14,7 @@
 namespace skua::consumers {
 namespace {
 
-/// How long appending transactions may wait behind a drop that waits for a reader.
+/// Limits the time for which appending transactions wait behind a drop that waits for a reader.
 constexpr std::chrono::milliseconds kDropPatience{500};
 constexpr std::int64_t kPartitionsAhead = 2;
 constexpr std::chrono::minutes kInterval{1};
@@ -30,8 +30,8 @@ struct LogState {
   std::int64_t max_bytes;
 };
 
-/// Whether the newest block of a partition is older than the retention, and no consumer has to read
-/// it. An empty partition behind the end of the log is, too.
+/// Returns whether a partition can be dropped: its newest block is older than the retention, and no
+/// consumer has to read the partition. An empty partition behind the end of the log counts as old.
 bool is_expired(postgres::Session& session, std::int64_t number) {
   return session
       .run(fmt::format(
@@ -45,7 +45,7 @@ bool is_expired(postgres::Session& session, std::int64_t number) {
       .boolean(0, 0);
 }
 
-/// False: a reader uses it.
+/// Returns false if a reader uses the partition.
 bool drop(postgres::Session& session, std::int64_t number) {
   session.limit_lock_waits(kDropPatience);
   bool dropped = false;
@@ -72,7 +72,7 @@ void maintain_change_log(postgres::Session& session, LogMetrics& metrics) {
   for (const Partition& partition : partitions) bytes += partition.bytes;
   for (const Partition& partition : partitions) {
     if (partition.number >= newest) break;
-    // Positions are in the order of time: the first that is kept ends the search.
+    // Positions have the order of time, so the search ends at the first partition that is kept.
     const bool too_large = bytes > max_bytes;
     if (!too_large && !is_expired(session, partition.number)) break;
     if (!drop(session, partition.number)) break;

@@ -18,11 +18,12 @@ struct LogMetrics {
                   "partitions", "Partitions of the change log that were dropped"};
 };
 
-/// Creates the next two partitions of the change log, and drops those that are older than
-/// `skua.change_log_state.retention`, or the oldest ones while the log is larger than `max_bytes`.
-/// It never drops the partition with the newest change, because the next position follows from it.
-/// If a reader blocks a drop for half a second, it is left to the next call. Outside a transaction.
-/// Several processes may call it at the same time. Throws postgres::SqlError.
+/// Creates the next two partitions of the change log. Drops the partitions that are older than
+/// `skua.change_log_state.retention`, and the oldest ones while the log is larger than `max_bytes`.
+/// Never drops the partition with the newest change, because the next position follows from that
+/// change. If a reader blocks a drop for half a second, the next call drops the partition. Runs
+/// outside a transaction. Several processes may call this function at the same time. Throws
+/// postgres::SqlError.
 void maintain_change_log(postgres::Session& session, LogMetrics& metrics);
 
 /// The size of the change log on disk, and `skua.change_log_state.max_bytes`.
@@ -31,11 +32,10 @@ struct LogSize {
   std::int64_t max_bytes = 0;
 };
 
-/// Throws postgres::SqlError.
 LogSize read_log_size(postgres::Session& session);
 
 /// Calls `maintain_change_log` and `tables::purge_finished_letters` at the start and every minute,
-/// on a thread and a connection of its own. While the database is down it waits.
+/// on its own thread and connection. While the database is down the thread waits.
 class LogMaintenance {
  public:
   explicit LogMaintenance(postgres::Runtime& runtime);

@@ -18,12 +18,13 @@
 namespace skua::consumers {
 namespace {
 
-/// How long readers may wait behind an exchange that waits for other readers.
+/// Limits the time for which readers wait behind an exchange that waits for other readers.
 constexpr std::chrono::milliseconds kExchangePatience{200};
-/// A build this close to the end of the log is exchanged. A projection that is farther from it is
-/// not checked now and then, because a check applies the rest in one transaction.
+/// The tables of a build whose distance from the end of the log is at most this number of changes
+/// are exchanged. The regular check skips a projection with a larger distance, because a check
+/// applies all remaining changes in one transaction.
 constexpr std::int64_t kNearEnd = 10'000;
-/// How often a check continues with work that earlier changes caused.
+/// A check drains the queues of earlier changes at most this number of times.
 constexpr int kRoundsOfCheck = 100;
 
 /// A lane and its position.
@@ -32,7 +33,7 @@ struct LanePosition {
   std::int64_t pos;
 };
 
-/// A consumer whose tables are due for work.
+/// A consumer whose tables need work now.
 struct DueConsumer {
   std::int32_t id;
   std::string name;
@@ -74,7 +75,8 @@ void fold_to_end(postgres::Session& session, const Projection& projection, std::
   }
 }
 
-/// As `fold_to_end`, and does the work that is left then. False: there is too much of it.
+/// Calls `fold_to_end`, and then does the work that waits in the queues. Returns false if there is
+/// too much of this work.
 bool fold_everything(postgres::Session& session, const Projection& projection,
                      std::int32_t consumer_id, std::int32_t lanes) {
   fold_to_end(session, projection, consumer_id, lanes);
@@ -94,7 +96,8 @@ bool fold_everything(postgres::Session& session, const Projection& projection,
   return false;
 }
 
-/// The snapshot of the transaction is that of its first statement, the lock.
+/// The lock is the first statement of the transaction, so the snapshot of the transaction is that
+/// of the lock.
 bool build(postgres::Session& session, const Projection& projection, std::int32_t consumer_id,
            std::int32_t lanes) {
   postgres::Transaction transaction(session);
@@ -110,7 +113,7 @@ bool build(postgres::Session& session, const Projection& projection, std::int32_
   return true;
 }
 
-/// The session's role cannot build.
+/// Notes that the session's role cannot build tables.
 void note_that_owner_is_needed(postgres::Session& session) {
   const std::string reason =
       "only the owner of the tables can build it: run `skua consumers run-until-idle` as that role";
@@ -119,8 +122,8 @@ void note_that_owner_is_needed(postgres::Session& session) {
   }
 }
 
-/// Stores and logs that the upkeep of one consumer failed. It is tried again after a minute, and
-/// other consumers continue. The caller handles failures of the server.
+/// Stores and logs that the upkeep of one consumer failed. The upkeep of this consumer is repeated
+/// after a minute, and other consumers continue. The caller handles failures of the server.
 void note_failure(postgres::Session& session, std::int32_t consumer_id, std::string_view name,
                   std::string_view what, const postgres::SqlError& error) {
   session.execute(sql::consumers_upkeep_failed, consumer_id,
@@ -128,14 +131,14 @@ void note_failure(postgres::Session& session, std::int32_t consumer_id, std::str
   logger("feed")->error("{}: {}{}", name, what, with_code(error.what(), problem("consumer-stuck")));
 }
 
-/// Whether a failure ends the work for all consumers: one of the server, or the end of the process,
-/// which cancels the statement.
+/// Returns whether a failure ends the work for all consumers. Such a failure is one of the server,
+/// or a statement that the end of the process canceled.
 bool ends_upkeep(const postgres::SqlError& error, const std::stop_token& stop) {
   return failed_work(error) == FailedWork::Server ||
          (stop.stop_requested() && error.sqlstate() == postgres::kQueryCanceled);
 }
 
-/// False: the consumer was removed meanwhile.
+/// Returns false if the consumer was removed meanwhile.
 bool exchange(postgres::Session& session, const Projection& projection, std::int32_t consumer_id,
               std::int32_t lanes, Publication publication) {
   postgres::Transaction transaction(session);
@@ -155,11 +158,12 @@ bool exchange(postgres::Session& session, const Projection& projection, std::int
   return true;
 }
 
-/// False: another session works on the consumer.
+/// Returns false if another session works on the consumer.
 bool drop_retired(postgres::Session& session, std::int32_t consumer_id, std::string_view name) {
   postgres::Transaction transaction(session);
   if (session.execute(sql::consumers_lock_retired, consumer_id).empty()) return false;
-  // A session that applies a batch to the tables holds its lane.
+  // A session that applies a batch holds the lock of its lane, so this statement waits for the
+  // batch.
   session.execute(sql::consumers_lock_lanes, consumer_id);
   if (const Projection* projection = find_projection(name)) {
     drop_tables(session, *projection, consumer_id);
@@ -169,8 +173,9 @@ bool drop_retired(postgres::Session& session, std::int32_t consumer_id, std::str
   return true;
 }
 
-/// Does `work` for the consumers until it succeeds for one. A consumer whose tables are locked is
-/// left to the next call. False: it succeeded for none.
+/// Calls `work` for each consumer until it succeeds for one. If the tables of a consumer are
+/// locked, the next call tries this consumer again. Returns false if `work` succeeded for no
+/// consumer.
 template <class Work>
 bool for_one_of(postgres::Session& session, const std::vector<DueConsumer>& consumers,
                 std::string_view failure, const std::stop_token& stop, Work&& work) {
@@ -252,7 +257,7 @@ bool drop_retired_projection(postgres::Session& session, const std::stop_token& 
 
 void check_consumer(postgres::Session& session, const Consumer& consumer, std::int32_t keys,
                     ConsumerMetrics& metrics, const std::stop_token& stop) {
-  // A consumer that fails has its reason already.
+  // A failing consumer already shows its reason, so a check would add nothing.
   if (consumer.role != "live" || consumer.paused || failing_lane(consumer) != nullptr) return;
   try {
     if (check_projection(session, consumer.name, keys, metrics)) {
@@ -273,7 +278,7 @@ void rebuild_old_versions(postgres::Session& session) {
     try {
       rebuild_consumer(session, consumer.name);
     } catch (const ConsumerError& error) {
-      // A command removed it meanwhile.
+      // Another command removed the consumer meanwhile.
       logger("feed")->info("{}: not rebuilt: {}", consumer.name, error.what());
     }
   }
@@ -287,7 +292,8 @@ std::optional<std::vector<std::string>> check_projection(postgres::Session& sess
   if (projection == nullptr) return std::nullopt;
   std::vector<std::string> differences;
   try {
-    // It is rolled back: its snapshot does not have the end of the log, so nothing can be appended.
+    // The transaction is rolled back. Its snapshot does not have the end of the log, so it cannot
+    // append to the log.
     postgres::Transaction transaction(session);
     session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     const auto live = session.query_first<LiveConsumer>(sql::consumers_live, name);
@@ -298,7 +304,7 @@ std::optional<std::vector<std::string>> check_projection(postgres::Session& sess
                                     sql_for(*projection, live->id, projection->differences)},
                                    keys);
   } catch (const postgres::ServerError& error) {
-    // Another session has moved a lane since the snapshot, or works on it.
+    // Another session has moved a lane since the snapshot, or works on the lane now.
     if (error.sqlstate() != postgres::kSerializationFailure &&
         error.sqlstate() != postgres::kLockNotAvailable) {
       throw;

@@ -1,5 +1,6 @@
 -- name: consumers_next_to_build
--- Lanes exist: the tables are built, and a crash came before the consumer was set to running.
+-- A consumer without lanes must be built. A consumer with lanes has built tables, but a crash came before the consumer was set
+-- to running.
 SELECT c.id, c.name, c.lanes, EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id)
 FROM skua.consumers AS c
 WHERE c.state = 'filling'

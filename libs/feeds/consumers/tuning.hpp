@@ -10,12 +10,12 @@
 
 namespace skua::consumers {
 
-// The beginnings of the names (postgres::process_name) of sessions that exist as long as a process
-// serves consumers. Consumers are served if such a session is connected to the database.
+// These are the beginnings of the names (postgres::process_name) of sessions that exist as long as
+// a process serves consumers. A consumer is served if such a session is connected to the database.
 
-/// Builds and applies projections.
+/// The session builds and applies projections.
 inline const std::string kProjectionsSession = "skua projections";
-/// Sends changes to webhooks. The same processes answer pull consumers.
+/// The session sends changes to webhooks. The same processes answer pull consumers.
 inline const std::string kWebhooksSession = "skua webhooks";
 
 /// How a consumer reads the change log.
@@ -23,21 +23,21 @@ struct Tuning {
   std::string_view profile;
   /// The maximum number of changes of a batch.
   std::int32_t batch = 0;
-  /// The time between two batches of a lane, in which changes collect. A lane with a whole batch of
-  /// changes does not wait.
+  /// The time between two batches of a lane, in which changes collect. A lane that has a full batch
+  /// of changes does not wait.
   std::chrono::milliseconds pause{};
-  /// Failures of one change until the policy applies.
+  /// The number of failures of one change after which the policy applies.
   std::int32_t max_attempts = 0;
   /// The wait after the first failure. It doubles with each failure, up to `max_retry`.
   std::chrono::milliseconds retry{};
   std::chrono::milliseconds max_retry{};
 };
 
-/// The profiles: default, low_latency, high_throughput, relaxed. `skua.consumers.overrides`
+/// Returns the profiles: default, low_latency, high_throughput, relaxed. `skua.consumers.overrides`
 /// replaces single values by key: batch, pause_ms, max_attempts, retry_ms, max_retry_ms.
 const std::vector<Tuning>& tuning_profiles();
 
-/// Null if there is no such profile.
+/// Returns null if there is no profile of this name.
 const Tuning* find_tuning_profile(std::string_view name);
 
 /// Executes a statement that contains the fragment `tuning` (tuning.sql): its first six parameters

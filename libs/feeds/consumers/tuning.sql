@@ -1,15 +1,15 @@
 -- fragment: lane_succeeded
--- Whether the last batch of a lane succeeded. A statement that ends a batch sets these columns or those of lane_failed.
+-- A statement that ends a batch sets these columns or those of lane_failed, so that they say whether the last batch succeeded.
 attempts = 0, retry_at = NULL, error = NULL, failing_since = NULL, failures = 0, cause = NULL
 
 -- fragment: lane_failed
--- The statement also sets error, and for a leased consumer cause.
+-- A statement with this fragment also sets error, and for a leased consumer cause.
 failing_since = coalesce(failing_since, clock_timestamp()), failures = least(failures, 1000000000) + 1
 
 -- fragment: tuning
--- The tuning of a consumer c, with its overrides, as the columns batch, pause, max_attempts, retry and max_retry of p. The
--- times are in milliseconds. The parameters 1 to 6 are the profiles (tuning.hpp). An override that is not a number
--- does not count: it must not fail the statement for other consumers.
+-- p has the tuning of a consumer c, with its overrides, in the columns batch, pause, max_attempts, retry and max_retry. The
+-- times are in milliseconds. The parameters 1 to 6 are the profiles (tuning.hpp). An override that is not a number is ignored,
+-- because it must not fail the statement for other consumers.
 CROSS JOIN LATERAL (
   SELECT coalesce(o.batch, p.batch) AS batch, coalesce(o.pause_ms, p.pause) AS pause,
     coalesce(o.max_attempts, p.max_attempts) AS max_attempts, coalesce(o.retry_ms, p.retry) AS retry,

@@ -9,7 +9,7 @@ namespace skua::streams {
 
 namespace {
 
-/// A number without sign and leading zeros.
+/// Reads a number without sign and leading zeros.
 template <class Number>
 bool read_number(std::string_view text, Number& number) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return false;
@@ -48,7 +48,7 @@ void add_label(Json& json, const ChangeEvent& event) {
   if (!event.label.empty()) json.update(Json::parse(event.label));
 }
 
-/// An object of JSON text with one more member, whose value is JSON text.
+/// Returns the JSON text of an object with one more member, whose value is JSON text.
 std::string with_member(const Json& object, const std::string& name, const std::string& value) {
   std::string text = object.dump();
   text.pop_back();

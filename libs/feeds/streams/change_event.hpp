@@ -11,8 +11,9 @@
 
 namespace skua::streams {
 
-/// A position of the change log outside of the database: `1-4711`. A cursor is the position of the
-/// last change that a client has: the next one follows. 0: before the first change.
+/// A position of the change log as clients see it, such as `1-4711`. A cursor is the position of
+/// the last change that a client has: the stream continues with the next change. 0 is the position
+/// before the first change.
 struct Position {
   std::int32_t timeline = 0;
   std::int64_t pos = 0;
@@ -22,11 +23,11 @@ struct Position {
   friend bool operator==(const Position&, const Position&) = default;
 };
 
-/// Nothing: the text has another form, or the numbers are too large.
+/// Returns nothing if the text has another form, or the numbers are too large.
 std::optional<Position> parse_position(std::string_view text);
 
-/// A reference that a change adds (delta 1) or removes (-1); 0: the account has another record with
-/// the same target.
+/// A reference that a change adds (delta 1) or removes (delta -1). The delta is 0 if the account
+/// has another record with the same target.
 struct EventReference {
   std::string role;
   std::int32_t delta = 0;
@@ -34,55 +35,56 @@ struct EventReference {
   std::string target;
 };
 
-/// A change of the change log with names instead of numbers, and with the present content of what
-/// it changed. Never changes: any thread.
+/// A change of the change log with names instead of numbers, and with the present content of the
+/// changed record, label or account. Immutable, so any thread may use it.
 struct ChangeEvent {
   std::int32_t timeline = 0;
   std::int64_t pos = 0;
   /// When the change was committed.
   Timestamp at;
-  /// The same in microseconds, but larger than that of the change before.
+  /// The time of `at` in microseconds, increased if necessary so that it is larger than that of the
+  /// change before.
   std::int64_t time_us = 0;
   /// `record`, `account`, `handle`, `label` or `bootstrap`.
   std::string kind;
   /// `create`, `update` or `delete`.
   std::string op;
-  /// The account; of a label its labeler; empty at the end of a bootstrap.
+  /// The DID of the account; of a label the DID of its labeler; empty at the end of a bootstrap.
   std::string did;
 
-  // Of a record.
+  // The following members describe a record.
   std::string collection;
   std::string rkey;
   std::string rev;
   std::string cid;
   std::vector<EventReference> references;
-  /// JSON; empty: deleted or superseded.
+  /// The JSON of the record; empty if the record is deleted or superseded.
   std::string record;
-  /// A later change has replaced the record.
+  /// True if a later change has replaced the record.
   bool is_superseded = false;
-  /// False: nobody wanted the record when the change was read, so `record` is empty.
+  /// False if no reader wanted the record when the change was read, so that `record` is empty.
   bool is_read = true;
 
-  // Of an account and a handle.
+  // The following members describe an account and a handle.
   std::optional<bool> active;
   std::string status;
   std::string handle;
   std::optional<bool> handle_valid;
 
-  // Of a label, besides its first reference.
+  // The following members, and the first reference, describe a label.
   std::string val;
-  /// A JSON object with `cts`, `exp` and `cid`; empty: withdrawn.
+  /// A JSON object with `cts`, `exp` and `cid`; empty if the label is withdrawn.
   std::string label;
 
-  /// About the memory that it uses.
+  /// Returns approximately the memory that the event uses.
   std::size_t bytes() const;
 };
 
-/// An event of `/changes` (docs/feeds.md).
+/// Returns an event in the form of `/changes` (docs/feeds.md).
 std::string change_json(const ChangeEvent& event);
 
-/// A message of Jetstream v1 `/subscribe`; nothing: Jetstream has no message for the change, or the
-/// record is superseded. `time_us` is that of the message.
+/// Returns a message in the form of Jetstream v1 `/subscribe`; nothing if Jetstream has no message
+/// for the change, or the record is superseded. `time_us` is the time in the message.
 std::optional<std::string> jetstream_json(const ChangeEvent& event, std::int64_t time_us);
 
 }  // namespace skua::streams

@@ -20,10 +20,10 @@ bool passes_name(const ChangeFilter::Names& names, const std::string& name) {
   return names.empty() || names.contains(name);
 }
 
-/// The object, the payload, a list.
+/// The deepest level of an update: a list within the payload within the object.
 constexpr std::size_t kDeepest = 3;
 
-/// Collects the members of a message. Each function returns whether reading continues.
+/// Collects the members of a message. Each function returns whether the parser continues.
 class OptionsReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit OptionsReader(OptionsUpdate& update) : update_(update) {}
@@ -54,7 +54,7 @@ class OptionsReader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool start_array(std::size_t /*size*/) override { return open(true); }
   bool key(string_t& name) override {
-    // Deeper members have no meaning.
+    // Members of deeper objects have no meaning.
     if (depth_ == 1) {
       member_ = std::move(name);
     } else if (depth_ == 2 && member_ == "payload") {
@@ -84,7 +84,8 @@ class OptionsReader final : public nlohmann::json_sax<nlohmann::json> {
   bool is_member(std::string_view name, std::size_t depth) const {
     return depth_ == depth && (depth == 1 ? member_ : payload_member_) == name;
   }
-  /// The list that is a member of the payload here; null: none.
+  /// Returns the list to which the current member of the payload belongs; null if the member is no
+  /// list.
   std::vector<std::string>* list_here() {
     if (depth_ != 2 || member_ != "payload" || !has_payload_) return nullptr;
     if (payload_member_ == "wantedCollections") return &update_.collections;
@@ -128,7 +129,7 @@ class OptionsReader final : public nlohmann::json_sax<nlohmann::json> {
   std::string member_;
   std::string payload_member_;
   std::optional<std::string> type_;
-  /// Where texts go; null: nowhere.
+  /// The list that receives texts; null if texts are ignored.
   std::vector<std::string>* list_ = nullptr;
   bool is_object_ = false;
   bool has_payload_ = false;

@@ -15,18 +15,19 @@
 
 namespace skua::streams {
 
-/// The changes that a client wants; by default all. Never changes: any thread.
+/// The changes that a client wants; by default all changes. Immutable, so any thread may use it.
 struct ChangeFilter {
   using Names = std::set<std::string, std::less<>>;
 
-  /// Of records; other kinds have no collection and pass.
+  /// The collections of records. Other kinds of changes have no collection and pass this part.
   atproto::CollectionFilter collections = {};
-  // Empty: all.
+  // An empty set lets all values pass.
   Names dids = {};
   Names ops = {};
   Names kinds = {};
 
-  /// The end of a bootstrap passes unless `kinds` excludes it: it concerns all accounts.
+  /// Returns whether a change passes the filter. The end of a bootstrap concerns all accounts, so
+  /// it passes unless `kinds` excludes it.
   bool passes(const ChangeEvent& event) const;
 };
 
@@ -34,46 +35,47 @@ struct ChangeFilter {
 const ChangeFilter::Names& known_operations();
 const ChangeFilter::Names& known_kinds();
 
-/// A filter, or a message for the client.
+/// Either a valid value, or a message for the client.
 template <class T>
 using Checked = boost::system::result<T, std::string>;
 
-/// Patterns of collections, such as `app.bsky.feed.*`.
+/// Parses patterns of collections, such as `app.bsky.feed.*`.
 Checked<atproto::CollectionFilter> parse_collections(std::span<const std::string> patterns,
                                                      std::size_t most);
 Checked<ChangeFilter::Names> parse_dids(std::span<const std::string> dids, std::size_t most);
-/// Each value is one of `known`.
+/// Checks that each value is a member of `known`.
 Checked<ChangeFilter::Names> parse_choice(const std::string& parameter,
                                           std::span<const std::string> values,
                                           const ChangeFilter::Names& known);
 
-/// What a client of Jetstream's form asks for with a message
+/// The result of reading a message with which a client of Jetstream's form changes its options:
 /// `{"type":"options_update","payload":{"wantedCollections":[...],"wantedDids":[...],...}}`.
 struct OptionsUpdate {
   enum class Kind : std::uint8_t {
     Update,
-    /// A message of another type, which has no effect.
+    /// The message has another type, and no effect.
     Other,
-    /// Not an object with a type.
+    /// The message is not an object with a type.
     Malformed,
-    /// An update without a payload that is an object.
+    /// The message is an update whose payload is missing or no object.
     NoPayload,
-    /// A list of the payload is not a list of texts, or has too many.
+    /// A list of the payload is not a list of texts, or has too many texts.
     BadList,
   };
   Kind kind = Kind::Malformed;
   std::vector<std::string> collections;
   std::vector<std::string> dids;
-  /// Longer messages are left out; 0: no limit.
+  /// Longer messages are not sent; 0 means no limit.
   std::int64_t max_bytes = 0;
 };
 
-/// Texts in both lists together, and other values, beyond which a message is not read to its end.
+/// The maximum number of texts in both lists together, and of other values. Reading ends when a
+/// message has more.
 inline constexpr std::size_t kMostOptionValues = 20'000;
 
-/// Reads a message of a client. The cost is bounded, because the thread of the sockets calls it: no
-/// tree is built, and reading ends at the first value that no message has, at a fourth level, or
-/// beyond kMostOptionValues. Pure.
+/// Reads a message of a client. The cost is bounded, because the thread of the sockets calls this
+/// function: no tree is built, and reading ends at the first value that no valid message has, at a
+/// fourth level, or after kMostOptionValues values. Pure.
 OptionsUpdate parse_options_update(std::string_view text);
 
 }  // namespace skua::streams

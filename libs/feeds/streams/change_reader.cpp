@@ -15,10 +15,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A client that begins at a time begins this much earlier and skips changes: `time_us` of a change
-/// follows from the changes before it.
+/// A client that begins at a time begins this much earlier in the log and skips changes, because
+/// the `time_us` of a change depends on the changes before it.
 constexpr std::chrono::seconds kTimeMargin{10};
-/// The time between two reads of the log's state while there are no clients.
+/// The time between two reads of the log's state while no client is connected.
 constexpr milliseconds kPauseWithoutClients{1'000};
 
 FeedError timeline_error(std::int32_t timeline) {
@@ -124,7 +124,8 @@ void ChangeReader::read_older(std::weak_ptr<FeedClient> client, std::int64_t fro
 }
 
 milliseconds ChangeReader::round(postgres::LazySession& session, const std::stop_token& stop) {
-  // Before the read, which the clients have not seen: also while the database is down.
+  // The clients are measured before the read, which they cannot have seen yet, and also while the
+  // database is down.
   measure_clients();
   try {
     return read(session.get(), stop);
@@ -176,7 +177,7 @@ bool ChangeReader::read_recent(postgres::Session& session, const LogState& state
     return std::ranges::any_of(readers, [&](const auto& client) { return client->wants(event); });
   };
   auto page = read_page(session, timeline_, end, time_us, {}, options_.page, {}, is_wanted);
-  // The retention has passed the reader: the clients get their own answer.
+  // The retention may have passed the reader. The clients then get their own error.
   recent_.with([&](RecentChanges& recent) {
     page ? recent.append(*std::move(page)) : recent.restart(state.end);
   });
@@ -185,7 +186,8 @@ bool ChangeReader::read_recent(postgres::Session& session, const LogState& state
 }
 
 void ChangeReader::read_older_pages(postgres::Session& session, const std::stop_token& stop) {
-  // One page for each, so that the recent changes do not wait for long.
+  // Each client gets one page per round, so that the read of recent changes is not delayed for
+  // long.
   auto requests = waiting_.with([](Waiting& waiting) { return std::exchange(waiting.older, {}); });
   while (!requests.empty() && !stop.stop_requested()) {
     const auto& request = requests.front();
@@ -196,7 +198,7 @@ void ChangeReader::read_older_pages(postgres::Session& session, const std::stop_
                               options_.page);
         page ? client->take(*std::move(page)) : client->fail(too_old(read_log_state(session)));
       } catch (const postgres::DataError& error) {
-        // Other clients continue.
+        // An error of one client's page does not end the other clients.
         logger("feed")->error("the changes from position {} cannot be read: {}", request.from,
                               error.what());
         client->fail({500, "InternalError", "the changes cannot be read"});
@@ -227,7 +229,7 @@ void ChangeReader::answer_open_requests(postgres::Session& session, const LogSta
     std::variant<Opened, FeedError> operator()(const StartAt& start) const {
       const Timestamp time{std::chrono::microseconds(start.time_us)};
       const auto first = position_at(session, state, time - kTimeMargin);
-      // A time in the future skips nothing.
+      // No change is skipped for a time in the future.
       return Opened{state.timeline, first, first < state.end ? start.time_us : 0};
     }
   };

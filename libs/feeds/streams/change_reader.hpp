@@ -24,35 +24,35 @@
 
 namespace skua::streams {
 
-/// What a stream sends.
+/// The form in which a stream sends changes.
 enum class StreamForm : std::uint8_t {
-  /// `/changes` as server-sent events.
+  /// The path `/changes` with server-sent events.
   ServerSentEvents,
-  /// `/changes` as a websocket.
+  /// The path `/changes` with a websocket.
   Websocket,
-  /// `/subscribe`.
+  /// The path `/subscribe`.
   Jetstream,
 };
 inline constexpr std::size_t kStreamForms = 3;
 const char* name_of_stream_form(std::size_t index);
 
-/// The errors that are counted: those with which requests for streams are refused and streams end
-/// (docs/feeds.md), and those of the server's limits.
+/// The errors that are counted: errors that refuse requests for streams or end streams
+/// (docs/feeds.md), and errors because of the server's limits.
 inline constexpr std::array kFeedErrors{
     "InvalidRequest", "NotAcceptable",  "UpgradeRequired",    "CompressionNotSupported",
     "CursorTooOld",   "CursorInFuture", "TimelineChanged",    "DatabaseUnavailable",
     "InvalidMessage", "InvalidOptions", "TooManyConnections", "ConsumerTooSlow"};
 const char* name_of_feed_error(std::size_t index);
 
-/// How the lease of a batch ended.
+/// Says how the lease of a batch ended.
 enum class BatchEnd : std::uint8_t {
   /// The consumer acknowledged the batch, or its first changes.
   Acknowledged,
   /// The consumer refused the batch or a change.
   Failed,
-  /// The webhook was not available. The attempt does not count.
+  /// The webhook was not available, so the attempt does not count.
   Unavailable,
-  /// The lease had ended before: the changes are delivered again.
+  /// The lease had ended before, so the changes are delivered again.
   LeaseLost,
 };
 inline constexpr std::size_t kBatchEnds = 4;
@@ -85,16 +85,16 @@ struct FeedMetrics {
       "result",  name_of_batch_end};
 };
 
-/// Counts one of `kFeedErrors`; others are not counted.
+/// Counts an error of `kFeedErrors`. Other errors are not counted.
 void count_error(FeedMetrics& metrics, std::string_view error);
 
-/// The most recent changes, which all clients read. Not thread-safe.
+/// The most recent changes, which all clients share. Not thread-safe.
 class RecentChanges {
  public:
-  /// It forgets the oldest changes beyond this memory.
+  /// The list removes its oldest changes when it uses more than this memory.
   explicit RecentChanges(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// Forgets everything; the next change has this position.
+  /// Removes all changes. The next change has the position `next`.
   void restart(std::int64_t next) {
     changes_.clear();
     bytes_ = 0;
@@ -102,7 +102,7 @@ class RecentChanges {
     time_us_ = 0;
   }
 
-  /// Appends the changes from `end()` on, all of them.
+  /// Appends a page with all changes from `end()` on.
   void append(ChangePage page) {
     for (auto& event : page.events) {
       bytes_ += event->bytes();
@@ -116,14 +116,14 @@ class RecentChanges {
     }
   }
 
-  /// The positions from `begin()` to before `end()` are here.
+  /// The list contains the changes from `begin()` to before `end()`.
   std::int64_t begin() const { return end_ - static_cast<std::int64_t>(changes_.size()); }
   std::int64_t end() const { return end_; }
-  /// `time_us` of the last change.
+  /// Returns `time_us` of the last change.
   std::int64_t time_us() const { return time_us_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// At most `count` changes from a position on, which is not before `begin()`.
+  /// Returns at most `count` changes from a position on, which must not precede `begin()`.
   std::vector<std::shared_ptr<const ChangeEvent>> from(std::int64_t position,
                                                        std::size_t count) const {
     std::vector<std::shared_ptr<const ChangeEvent>> result;
@@ -143,95 +143,95 @@ class RecentChanges {
   std::int64_t time_us_ = 0;
 };
 
-/// Why a client gets no changes, or no more.
+/// Says why a client gets no changes, or no further changes.
 struct FeedError {
-  /// Of HTTP.
+  /// The HTTP status.
   unsigned status = 500;
-  /// One word, such as `CursorTooOld`.
+  /// A single word, such as `CursorTooOld`.
   std::string error;
   std::string message;
 };
 
-/// Where a client begins.
+/// A client begins with the next change, with the oldest change, after a position, or at a time.
 struct StartLive {};
 struct StartOldest {};
-/// With the change after this one.
+/// The client begins with the change after this position.
 struct StartAfter {
   Position position;
 };
-/// With the changes whose `time_us` is this or later.
+/// The client begins with the first change whose `time_us` is this or later.
 struct StartAt {
   std::int64_t time_us = 0;
 };
 using Start = std::variant<StartLive, StartOldest, StartAfter, StartAt>;
 
-/// A client that may begin.
+/// The start of a client that may begin.
 struct Opened {
   std::int32_t timeline = 0;
-  /// The position of its first change.
+  /// The position of the client's first change.
   std::int64_t next = 0;
-  /// It skips changes with a smaller `time_us`.
+  /// The client skips changes with a smaller `time_us`.
   std::int64_t since_us = 0;
 };
 
-/// A client of the reader. The reader calls it on its thread.
+/// A client of the reader. The reader calls these functions on its own thread.
 class FeedClient {
  public:
   virtual ~FeedClient() = default;
   virtual StreamForm form() const = 0;
-  /// Whether it needs the record of a change.
+  /// Returns whether the client needs the record of a change.
   virtual bool wants(const ChangeEvent& event) const = 0;
-  /// The position of the first change that it has not looked at.
+  /// Returns the position of the first change that the client has not processed.
   virtual std::int64_t next_position() const = 0;
-  /// There are more recent changes.
+  /// Tells the client that there are more recent changes.
   virtual void more() = 0;
-  /// The answer to `ChangeReader::read_older`.
+  /// Delivers the answer to `ChangeReader::read_older`.
   virtual void take(ChangePage page) = 0;
-  /// It gets no more changes.
+  /// Tells the client that it gets no further changes.
   virtual void fail(const FeedError& error) = 0;
 };
 
-/// Reads the change log for all clients, on a thread and a session of its own. While there are
-/// clients it reads each change once and keeps the recent ones, with the records that a client
-/// wants. It looks at the end of the log every `busy_pause` to `idle_pause`. A client that lags, or
-/// whose filter was not known when a change was read, gets older changes page by page; all such
-/// clients take turns. Functions may be called by any thread, after `start`.
+/// Reads the change log for all clients, on its own thread and session. While there are clients it
+/// reads each change once and keeps the recent changes, with the records that a client wants. It
+/// checks the end of the log at intervals from `busy_pause` to `idle_pause`. Older changes are read
+/// page by page for a client that lags, or whose filter was not known when a change was read; all
+/// such clients take turns. After `start` any thread may call the functions.
 class ChangeReader {
  public:
   struct Options {
-    /// Of the recent changes.
+    /// The maximum memory of the recent changes.
     std::size_t recent_bytes = std::size_t{64} * 1024 * 1024;
     PageLimits page = {};
     std::chrono::milliseconds busy_pause{50};
     std::chrono::milliseconds idle_pause{250};
   };
 
-  /// `metrics` outlives it.
+  /// `metrics` must outlive the reader.
   ChangeReader(postgres::Runtime& runtime, Options options, FeedMetrics& metrics);
 
   void start() { thread_.start(); }
   /// Idempotent.
   void stop() { thread_.stop(); }
 
-  /// For the streams that it serves.
+  /// Returns the metrics, for the streams that use this reader.
   FeedMetrics& metrics() { return metrics_; }
 
-  /// Checks where a client begins. The answer comes on the reader's thread.
+  /// Checks where a client begins. The reader's thread delivers the answer.
   using OnOpen = std::function<void(const std::variant<Opened, FeedError>&)>;
   void open(Start start, OnOpen on_open);
 
-  /// From now on the client gets calls, as long as it exists.
+  /// Lets the reader call the client from now on, until the client is destroyed.
   void add(std::weak_ptr<FeedClient> client);
 
   struct Recent {
     std::vector<std::shared_ptr<const ChangeEvent>> events;
-    /// The position is older: use `read_older`.
+    /// True if the position is older than the recent changes; the client must use `read_older`.
     bool is_older = false;
   };
-  /// At most `count` changes from a position on.
+  /// Returns at most `count` of the recent changes from a position on.
   Recent recent(std::int64_t from, std::size_t count) const;
 
-  /// Asks for a page from a position on. `time_us`: of the change before.
+  /// Requests a page from a position on. `time_us` is the time of the change before the page.
   void read_older(std::weak_ptr<FeedClient> client, std::int64_t from, std::int64_t time_us,
                   std::shared_ptr<const ChangeFilter> filter);
 
@@ -254,14 +254,15 @@ class ChangeReader {
 
   std::chrono::milliseconds round(postgres::LazySession& session, const std::stop_token& stop);
   std::chrono::milliseconds read(postgres::Session& session, const std::stop_token& stop);
-  /// True: there were new changes.
+  /// Reads the newest changes. Returns true if there were any.
   bool read_recent(postgres::Session& session, const LogState& state);
   void read_older_pages(postgres::Session& session, const std::stop_token& stop);
   void answer_open_requests(postgres::Session& session, const LogState& state);
   std::vector<std::shared_ptr<FeedClient>> clients();
-  /// Counts the changes that the slowest clients have not looked at, of those that were read.
+  /// Measures the lag of the slowest clients: the number of changes that were read but that they
+  /// have not processed.
   void measure_clients();
-  /// Ends all clients.
+  /// Ends the streams of all clients.
   void fail_all(const FeedError& error);
   void fail_open_requests();
 
@@ -270,7 +271,7 @@ class ChangeReader {
   FeedMetrics& metrics_;
   Guarded<Waiting> waiting_;
   Guarded<RecentChanges> recent_;
-  /// The timeline of the recent changes; 0: unknown. Of the thread.
+  /// The timeline of the recent changes; 0 if it is unknown. Used only by the reader's thread.
   std::int32_t timeline_ = 0;
   std::chrono::milliseconds pause_;
   postgres::SessionThread thread_;

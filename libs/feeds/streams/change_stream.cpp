@@ -44,7 +44,8 @@ class ChangeStream final : public FeedStream {
 };
 
 Checked<Start> parse_start(const Request& request) {
-  // A client that reconnects knows better than its URL.
+  // A client that reconnects sends the Last-Event-ID header, which is newer than the cursor of its
+  // URL.
   const auto cursor = request.last_event_id.empty() ? parameter(request, "cursor")
                                                     : std::optional(request.last_event_id);
   if (!cursor || *cursor == "live") return Start(StartLive{});
@@ -74,17 +75,17 @@ Checked<ChangeFilter> parse_filter(const Request& request) {
 
 using http_server::StreamEnd;
 
-// The limits of Jetstream.
+// Jetstream has the same limits.
 constexpr std::size_t kMostWantedCollections = 100;
 constexpr std::size_t kMostWantedDids = 10'000;
 
 constexpr std::uint16_t kBadPayload = 1007;
 constexpr std::uint16_t kPolicyViolation = 1008;
 
-/// What a client chooses at the start and with options_update.
+/// The options that a client chooses at the start and with options_update.
 struct JetstreamOptions {
   std::shared_ptr<const ChangeFilter> filter;
-  /// Longer messages are left out; 0: no limit.
+  /// Longer messages are not sent; 0 means no limit.
   std::size_t max_bytes = 0;
 };
 
@@ -169,7 +170,7 @@ Checked<Start> parse_cursor(const Request& request) {
   const auto cursor = parameter(request, "cursor");
   if (!cursor || cursor->empty()) return Start(StartLive{});
   const auto time_us = parse_number(*cursor);
-  // Beyond it a time of PostgreSQL cannot be: the year 9999.
+  // PostgreSQL cannot represent a later time than the end of the year 9999.
   if (!time_us || *time_us < 0 || *time_us > 253'402'300'799'000'000) {
     return std::string("cursor: expected microseconds since 1970");
   }

@@ -11,30 +11,31 @@
 
 namespace skua::streams {
 
-/// Brings the change log to other programs (docs/feeds.md): the streams `/changes` and
-/// `/subscribe`, the requests of pull consumers, and webhooks. A thread serves the clients, one
-/// reads the database for the streams, and one each for pull consumers and webhooks.
+/// Gives other programs the change log (docs/feeds.md): with the streams `/changes` and
+/// `/subscribe`, with answers to pull consumers, and with webhooks. One thread serves the clients,
+/// one reads the database for the streams, one works for pull consumers, and one for webhooks.
 class FeedServer {
  public:
   struct Options {
     ChangeReader::Options reader = {};
     http_server::Server::Options server;
-    /// Pull consumers and webhooks: the role must be allowed to write the tables of consumers.
+    /// True if the server serves pull consumers and webhooks. The role must be allowed to write the
+    /// tables of consumers.
     bool serves_leased = true;
     WebhookSender::Options webhooks = {};
-    /// Paths besides those of the change log.
+    /// Further paths besides those of the change log.
     http_server::Server::Routes routes = {};
   };
 
-  /// Listens. `metrics` outlives it. Throws std::runtime_error if the address is malformed or not
-  /// available.
+  /// Listens at the address. `metrics` must outlive the server. Throws std::runtime_error if the
+  /// address is malformed or not available.
   FeedServer(postgres::Runtime& runtime, Options options, FeedMetrics& metrics);
   ~FeedServer() { stop(); }
   FeedServer(const FeedServer&) = delete;
   FeedServer& operator=(const FeedServer&) = delete;
 
   void start();
-  /// Ends all streams with a reason, and the threads. Idempotent.
+  /// Ends all streams with a reason, and joins the threads. Idempotent.
   void stop();
 
   std::uint16_t port() const { return server_.port(); }

@@ -6,7 +6,7 @@
 namespace skua::streams {
 namespace {
 
-/// Recent changes that are looked at in one call: a filter may pass few of them.
+/// One call examines at most this number of recent changes, because a filter may pass few of them.
 constexpr std::size_t kRecentChanges = 4096;
 
 }  // namespace
@@ -117,7 +117,7 @@ bool FeedStream::add_messages(http_server::MessageBatch& batch, std::size_t max_
     add_message(*event, batch, bytes);
   }
   if (recent.events.size() < kRecentChanges) return false;
-  // The server has other clients too.
+  // The stream gives the thread back and continues later, because the server has other clients too.
   wake();
   return false;
 }

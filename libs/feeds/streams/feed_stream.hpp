@@ -14,14 +14,15 @@
 
 namespace skua::streams {
 
-/// The changes for one client: the common part of `/changes` and `/subscribe`. It has at most one
-/// page of older changes; recent ones stay with the reader until the client takes them. The server
-/// calls it on its thread, the reader (FeedClient) on another one.
+/// Sends changes to one client: the common part of `/changes` and `/subscribe`. It holds at most
+/// one page of older changes. Recent changes stay with the reader until the client takes them. The
+/// server calls the stream on the server's thread; the reader calls it (FeedClient) on another
+/// thread.
 class FeedStream : public http_server::MessageSource,
                    public FeedClient,
                    public std::enable_shared_from_this<FeedStream> {
  public:
-  /// The reader outlives it.
+  /// The reader must outlive the stream.
   FeedStream(ChangeReader& reader, StreamForm form, const Opened& opened,
              std::shared_ptr<const ChangeFilter> filter);
   ~FeedStream() override;
@@ -39,35 +40,36 @@ class FeedStream : public http_server::MessageSource,
   void fail(const FeedError& error) final;
 
  protected:
-  /// The message for a change; nothing: it has none. `time_us` grows from change to change.
+  /// Returns the message for a change; nothing if the change has no message. `time_us` grows from
+  /// change to change.
   virtual std::optional<http_server::Message> message_of(const ChangeEvent& event,
                                                          std::int64_t time_us) const = 0;
 
-  // On the server's thread.
+  // The following functions run on the server's thread.
 
-  /// The position of the last change that was looked at.
+  /// Returns the position of the last change that was processed.
   Position position() const { return {timeline_, next_ - 1}; }
-  /// For the changes after the last one that was looked at.
+  /// Sets the filter for the changes after the last processed one.
   void set_filter(std::shared_ptr<const ChangeFilter> filter);
   const std::shared_ptr<const ChangeFilter>& filter() const { return filter_; }
-  /// Ends the stream because of what the client sent.
+  /// Ends the stream because the client sent an invalid message.
   http_server::StreamEnd refused(const char* error, std::string message, std::uint16_t code);
-  /// While it waits, `next` returns nothing.
+  /// While the stream waits, `next` returns nothing.
   void set_waits(bool waits) { waits_ = waits; }
   void wake();
 
  private:
   struct Received {
     std::function<void()> wake;
-    /// The filter, for the reader's thread.
+    /// The filter that the reader's thread uses.
     std::shared_ptr<const ChangeFilter> filter;
     std::optional<ChangePage> page;
     std::optional<FeedError> error;
   };
 
-  /// Appends messages of the changes from a position on. False: there are none now.
+  /// Appends messages of the next changes. Returns false if there are none now.
   bool add_messages(http_server::MessageBatch& batch, std::size_t max_bytes, std::size_t& bytes);
-  /// For a page from `next_` on.
+  /// Requests a page that begins at `next_`.
   void ask_for_older();
   void add_message(const ChangeEvent& event, http_server::MessageBatch& batch, std::size_t& bytes);
 
@@ -80,11 +82,11 @@ class FeedStream : public http_server::MessageSource,
   std::shared_ptr<const ChangeFilter> filter_;
   std::atomic<std::int64_t> next_;
   std::int64_t time_us_ = 0;
-  /// The page whose changes the client gets, and the index of the next one.
+  /// The page whose changes the client gets, and the index of the next change.
   std::optional<ChangePage> page_;
   std::size_t place_ = 0;
   bool has_asked_ = false;
-  /// The page that it asked for has another filter.
+  /// True if the requested page has another filter and must be ignored.
   bool ignores_page_ = false;
   bool waits_ = false;
   Guarded<Received> received_;

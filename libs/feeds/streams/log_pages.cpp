@@ -13,8 +13,8 @@
 namespace skua::streams {
 namespace {
 
-/// A row of change_feed_changes. The columns of an account that has no row are null, and those that
-/// a kind of change does not have.
+/// A row of change_feed_changes. A column is null if the account has no row, or the kind of change
+/// does not have the column.
 struct ChangeRow {
   std::int64_t pos;
   Timestamp at;
@@ -35,7 +35,7 @@ struct ChangeRow {
   std::int64_t rkey;
 };
 
-/// A row of change_feed_records. `place` counts from 1. `text`: null beyond the limit.
+/// A row of change_feed_records. `place` counts from 1. `text` is null if it exceeds the limit.
 struct RecordRow {
   std::int32_t place;
   std::optional<Bytes> cid;
@@ -76,11 +76,12 @@ struct PositionRange {
   std::int64_t end;
 };
 
-/// The records of the first statement of a page, and how many times more the next one may have.
+/// The first statement of a page reads kFirstRecords records; each further statement may read
+/// kMoreRecords times as many as the one before.
 constexpr std::size_t kFirstRecords = 8;
 constexpr std::size_t kMoreRecords = 4;
 
-/// A change while its page is made.
+/// A change whose page is not complete.
 struct Draft {
   std::shared_ptr<ChangeEvent> event;
   AccountNumber actor_id = 0;
@@ -92,7 +93,7 @@ std::string tid_text(std::int64_t number) {
   return atproto::Tid{static_cast<std::uint64_t>(number)}.to_string();
 }
 
-/// The CID of a record; empty if there is none.
+/// Returns the CID of a record; an empty text if there is no digest.
 std::string cid_text(const std::optional<Bytes>& digest) {
   atproto::Cid cid;
   if (!digest || digest->size() != cid.digest.size()) return {};
@@ -122,7 +123,7 @@ Draft draft_of(ChangeRow&& row) {
   return {std::move(event), row.actor_id, row.collection_id, row.rkey};
 }
 
-/// The draft of a position, if it passed the filter.
+/// Returns the draft at a position; null if the change did not pass the filter.
 ChangeEvent* find(const std::vector<Draft>& drafts, std::int64_t pos) {
   const auto found =
       std::lower_bound(drafts.begin(), drafts.end(), pos,
@@ -153,8 +154,8 @@ void add_labels(postgres::Session& session, const PositionRange& range,
   }
 }
 
-/// Reads the records of some changes. Returns the position of the first one that exceeds the limit;
-/// nothing: none does. `bytes`: of the records that were read.
+/// Reads the records of some changes. Returns the position of the first record that exceeds the
+/// limit, or nothing if all fit. `bytes` grows by the size of the records that were read.
 std::optional<std::int64_t> add_records_of(postgres::Session& session,
                                            std::span<const Draft* const> drafts,
                                            std::size_t max_bytes, std::size_t& bytes) {
@@ -173,9 +174,10 @@ std::optional<std::int64_t> add_records_of(postgres::Session& session,
   return std::nullopt;
 }
 
-/// The server makes the text of all records of a statement, also beyond the limit. A statement
-/// therefore has few records first, and then at most as many as fit if they have the size of those
-/// before. An account with records of a megabyte costs a few times their size.
+/// The server builds the texts of all records of a statement, even of those that exceed the limit.
+/// The first statement therefore reads few records, and each further statement reads at most as
+/// many as fit if they have the size of the records before. The cost for an account with records of
+/// a megabyte is thus only a few times their size.
 std::optional<std::int64_t> add_records(postgres::Session& session,
                                         const std::vector<Draft>& drafts, std::size_t max_bytes) {
   std::vector<const Draft*> wanted;
@@ -187,7 +189,7 @@ std::optional<std::int64_t> add_records(postgres::Session& session,
   std::size_t bytes = 0;
   std::size_t count = kFirstRecords;
   while (!rest.empty()) {
-    // The first record of a page may be larger.
+    // The first record of a page may exceed the limit.
     if (bytes >= max_bytes && bytes > 0) return rest.front()->event->pos;
     const auto part = rest.first(std::min(count, rest.size()));
     if (const auto cut = add_records_of(session, part, max_bytes - bytes, bytes)) return cut;
@@ -209,7 +211,7 @@ bool PageAccounts::has(AccountNumber account) const {
 
 LogState read_log_state(postgres::Session& session) {
   const auto bounds = session.query_one<LogBounds>(sql::change_feed_state);
-  // An empty log has not begun.
+  // The log may be empty, and then begins at position 1.
   return {bounds.timeline, bounds.oldest.value_or(1), bounds.end.value_or(1)};
 }
 
@@ -237,7 +239,7 @@ std::optional<ChangePage> read_page(postgres::Session& session, std::int32_t tim
   auto rows = session.query<ChangeRow>(sql::change_feed_changes, range.first, range.end);
   ChangePage page{.events = {}, .next = from, .time_us = time_us};
   if (rows.empty()) {
-    // A partition may have been dropped below this position only.
+    // Without rows, either the log ends at this position, or the position was dropped.
     if (read_log_state(session).oldest > from) return std::nullopt;
     return page;
   }
@@ -262,7 +264,7 @@ std::optional<ChangePage> read_page(postgres::Session& session, std::int32_t tim
   page.events.reserve(drafts.size());
   for (auto& draft : drafts) {
     if (cut && draft.event->pos >= *cut) {
-      // The next page repeats the change, and reads its record then.
+      // The next page contains the change again, and reads its record.
       page.next = *cut;
       page.time_us = draft.event->time_us - 1;
       break;

@@ -15,10 +15,11 @@
 
 namespace skua::streams {
 
-// Reads the change log. Each function runs short statements outside of a transaction, so that it
-// does not keep partitions from being dropped. All throw postgres::SqlError.
+// The functions of this file read the change log. Each runs short statements outside of a
+// transaction, because a transaction would prevent the drop of partitions. All throw
+// postgres::SqlError.
 
-/// Which part of the log exists.
+/// The part of the log that exists.
 struct LogState {
   std::int32_t timeline = 0;
   /// The position of the oldest change.
@@ -27,50 +28,51 @@ struct LogState {
   std::int64_t end = 0;
 };
 
-/// Works for the role skua_reader too.
+/// Reads which part of the log exists. Works for the role skua_reader too.
 LogState read_log_state(postgres::Session& session);
 
-/// The position of the first block that was appended at this time or later; the end of the log if
-/// there is none. If the clock of the server went back, it is one of several.
+/// Returns the position of the first block that was appended at this time or later; the end of the
+/// log if there is none. If the clock of the server went back, several blocks qualify and any of
+/// them is returned.
 std::int64_t position_at(postgres::Session& session, const LogState& state, Timestamp time);
 
 struct PageLimits {
-  /// The most changes that are read.
+  /// The maximum number of changes that are read.
   std::size_t changes = 1'000;
-  /// The most changes that pass the filter.
+  /// The maximum number of changes that pass the filter.
   std::size_t events = 1'000;
-  /// The size of the records' JSON. One record may be larger.
+  /// The maximum size of the records' JSON in bytes. A single record may be larger.
   std::size_t bytes = 1024 * 1024;
 };
 
-/// The accounts whose changes a reader wants; by default all.
+/// The accounts whose changes a reader wants; by default all accounts.
 struct PageAccounts {
-  /// The accounts of one lane: the number of the account modulo `lanes`.
+  /// The reader wants the accounts of one lane: those whose number modulo `lanes` is `lane`.
   std::int32_t lane = 0;
   std::int32_t lanes = 1;
-  /// This account only.
+  /// The reader wants only this account.
   std::optional<AccountNumber> only = std::nullopt;
-  /// Not these accounts; sorted.
+  /// The reader does not want these accounts. The list is sorted.
   std::vector<AccountNumber> without = {};
 
   bool has(AccountNumber account) const;
 };
 
-/// Successive changes.
+/// Consecutive changes of the log.
 struct ChangePage {
   /// The changes that pass the filter.
   std::vector<std::shared_ptr<const ChangeEvent>> events;
   /// The position after the last change that was read.
   std::int64_t next = 0;
-  /// `time_us` of that change.
+  /// The `time_us` of the last change that was read.
   std::int64_t time_us = 0;
 };
 
-/// The changes from a position on that pass the filter, with the records as they are now.
-/// `time_us`: of the change before. Nothing: the changes at this position are no longer kept. At
-/// the end of the log the page is empty. The cost follows from the records that the page has: of
-/// those that do not fit, few are read. `reads_record`: the changes whose record is read
-/// (ChangeEvent::is_read); null: all.
+/// Reads the changes from a position on that pass the filter, with the records in their present
+/// state. `time_us` is that of the change before. Returns nothing if the changes at this position
+/// are no longer kept. At the end of the log the page is empty. The cost is proportional to the
+/// records of the page: of the records that do not fit, few are read. `reads_record` selects the
+/// changes whose record is read (ChangeEvent::is_read); null selects all.
 using ReadsRecord = std::function<bool(const ChangeEvent&)>;
 std::optional<ChangePage> read_page(postgres::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,

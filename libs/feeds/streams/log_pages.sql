@@ -1,5 +1,5 @@
 -- fragment: blocks
--- The blocks with the positions from $1 to before $2.
+-- b has the blocks with the positions from $1 to before $2.
 WITH b AS MATERIALIZED (
   SELECT l.* FROM skua.change_log AS l
   WHERE l.pos < $2::int8
@@ -8,7 +8,7 @@ WITH b AS MATERIALIZED (
 )
 
 -- name: change_feed_changes
--- Most keys, all revisions and CIDs are numbers and hashes, which become text in the program.
+-- Most keys and all revisions and CIDs are returned as numbers and hashes, which the program converts to text.
 {{blocks}}
 SELECT b.pos + c.place - 1, b.at, skua.change_kind(c.kind), (ARRAY['create', 'update', 'delete'])[c.op], a.did, k.nsid,
   CASE WHEN c.rkey < 0 THEN bsky.rkey_text(c.actor_id, c.collection_id, c.rkey) END, c.rev, c.cid, b.val[c.place],
@@ -50,7 +50,7 @@ WHERE c.kind = 4 AND r.change = c.place - 1 AND l.actor_id = c.actor_id AND l.va
   AND b.pos + c.place - 1 >= $1::int8 AND b.pos + c.place - 1 < $2::int8;
 
 -- name: change_feed_state
--- skua.change_log_end() reads a partition directly, which skua_reader may not.
+-- The statement does not call skua.change_log_end(), because this function reads a partition directly, and skua_reader may not.
 SELECT s.timeline, (SELECT l.pos FROM skua.change_log AS l ORDER BY l.pos LIMIT 1),
   (SELECT l.pos + l.n FROM skua.change_log AS l ORDER BY l.pos DESC LIMIT 1)
 FROM skua.change_log_state AS s;
@@ -63,7 +63,7 @@ ORDER BY l.pos DESC
 LIMIT 1;
 
 -- name: change_feed_records
--- The texts of a page have a limit; the first one is always returned.
+-- The texts of a page have a size limit; the first text is always returned.
 SELECT r.place::int4, r.cid, CASE WHEN r.total - octet_length(r.text) < $4::int8 THEN r.text END
 FROM (
   SELECT t.place, t.cid, t.text, sum(octet_length(t.text)) OVER (ORDER BY t.place) AS total

@@ -19,7 +19,7 @@ namespace skua::consumers {
 
 namespace {
 
-/// In the order of FailureCause.
+/// The names have the order of FailureCause.
 constexpr std::array<std::string_view, 10> kCauses{
     "change", "unreachable", "name", "tls", "slow", "refused", "address", "busy", "tables", "lock"};
 
@@ -41,10 +41,10 @@ struct LeasableLane {
   std::int64_t epoch;
   std::int64_t pos;
   std::int64_t log_end;
-  /// The changes of the lane itself are due.
+  /// True if the lane's own changes are due.
   bool is_due;
   std::int32_t batch;
-  // Of the waiting changes that are due; null if there are none.
+  // The waiting changes that are due; null if there are none.
   std::optional<AccountNumber> waiting_key;
   std::optional<std::int64_t> waiting_pos;
   std::int64_t waiting_end;
@@ -56,7 +56,7 @@ void renew(postgres::Session& session, const LeaseName& lease, std::chrono::mill
   session.execute(sql::leases_renew, lease.consumer_id, lease.lane, duration);
 }
 
-/// The changes are tried again. `batch`: of the next attempt; nothing: as before.
+/// Schedules another attempt. `batch` limits the next attempt; without it the batch keeps its size.
 void retry_later(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
                  std::int32_t attempts, std::optional<std::int32_t> batch,
                  const LeaseFailure& failure) {
@@ -79,7 +79,8 @@ void block_lane(postgres::Session& session, const LeaseName& lease, std::int32_t
                   to_string(cause));
 }
 
-/// The first change failed for good: a waiting change is a dead letter again, whatever the policy.
+/// Applies the policy to the first change, which failed and is not tried again. A waiting change
+/// becomes a dead letter again under any policy.
 void apply_policy(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
                   std::int32_t attempts, const LeaseFailure& failure) {
   const std::int64_t pos = held.pos;
@@ -122,7 +123,7 @@ struct Limits {
   std::chrono::milliseconds wait;
 };
 
-/// After the first change failed.
+/// Counts a failed attempt of the first change.
 void count_attempt(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
                    const LeaseFailure& failure) {
   const Limits limits =
@@ -229,11 +230,12 @@ LeaseResult acknowledge(postgres::Session& session, const LeaseName& lease,
   postgres::Transaction transaction(session);
   const auto held = lock_lease(session, lease);
   if (!held) return LeaseResult::Lost;
-  // A client may send any position.
+  // The position comes from the client, so it can have any value.
   const std::int64_t last = acknowledgement.through.value_or(held->end - 1);
   if (last >= held->end) return LeaseResult::NotOfLease;
   const std::int64_t next = last + 1;
-  // Waiting changes end even if there were none. A repetition changes nothing.
+  // A lease of waiting changes must be advanced to its end even if it had no changes, because this
+  // ends the waiting. A repetition has no effect.
   if (next > held->pos || next == held->end) advance_lease(session, lease, *held, next);
   const bool ended = acknowledgement.ends || next == held->end;
   if (ended) {
@@ -263,7 +265,8 @@ LeaseResult report_failure(postgres::Session& session, const LeaseName& lease,
   if (pos < held->pos || pos >= held->end) return LeaseResult::NotOfLease;
   if (pos > held->pos) {
     advance_lease(session, lease, *held, pos);
-    // From here on the failed change is the first one.
+    // The changes before the failed one are acknowledged now, so the failed change is the first
+    // one.
     held = lock_lease(session, lease);
   }
   if (failure.is_temporary) {

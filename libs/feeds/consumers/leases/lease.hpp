@@ -13,8 +13,8 @@
 
 namespace skua::consumers {
 
-/// Identifies a lease. Only the holder knows the owner, which is random. An older epoch never ends
-/// a later lease of the lane.
+/// Identifies a lease. The owner is a random text that only the process or program with the lease
+/// knows. A lease with an older epoch cannot end a later lease of the lane.
 struct LeaseName {
   std::int32_t consumer_id = 0;
   std::int32_t lane = 0;
@@ -22,70 +22,74 @@ struct LeaseName {
   std::string owner;
 };
 
-/// The right to process the next changes of a lane of a leased consumer, until its end or for some
-/// time. A lane has one lease at a time. The lease is for the lane's own changes from `pos` on, or
-/// for waiting changes of one account (skua.waiting_changes).
+/// The right to process the next changes of a lane of a leased consumer for a limited time. A lane
+/// has at most one lease at a time. The lease covers either the lane's own changes from `pos` on,
+/// or the waiting changes of one account (skua.waiting_changes).
 struct Lease {
   LeaseName name;
   std::int32_t lanes = 1;
   std::int64_t pos = 0;
   /// The position after the last change that exists.
   std::int64_t end = 0;
-  /// The account whose waiting changes are leased; nothing: the lane's own changes are.
+  /// The account whose waiting changes are leased; nothing if the lease covers the lane's own
+  /// changes.
   std::optional<AccountNumber> key;
   /// The maximum number of changes.
   std::int32_t batch = 0;
-  /// Accounts of the lane whose changes wait: the lane leaves them out.
+  /// The accounts of the lane whose changes wait behind a dead letter. The lane skips their
+  /// changes.
   std::vector<AccountNumber> waiting_keys;
 };
 
-/// What a failure concerns, and so who must correct it.
+/// Says what a failure concerns, and thereby who must correct it.
 enum class FailureCause : std::uint8_t {
-  /// A change, or its processing.
+  /// A change, or the processing of a change.
   Change,
-  // The receiver of a webhook.
-  /// No connection.
+  // The following causes concern the receiver of a webhook.
+  /// The connection to the receiver cannot be opened.
   Unreachable,
-  /// Its name does not resolve.
+  /// The name of the receiver does not resolve.
   Name,
-  /// Its certificate.
+  /// The certificate of the receiver is not valid.
   Tls,
-  /// No answer in time. A change may be the reason: attempts count.
+  /// The receiver did not answer in time. A change may be the reason, so the attempt counts.
   Slow,
-  /// It refuses the sender, such as HTTP 401.
+  /// The receiver refuses the sender, for example with HTTP 401.
   Refused,
-  /// Nothing at this URL processes changes, such as HTTP 404.
+  /// No program at this URL processes changes; the answer is for example HTTP 404.
   Address,
-  /// It asks to wait, such as HTTP 503.
+  /// The receiver asks the sender to wait, for example with HTTP 503.
   Busy,
-  // The database, for a projection.
-  /// Its tables or statements, or a right.
+  // The following causes concern the database of a projection.
+  /// The tables of the projection, its statements, or a missing right.
   Tables,
-  /// Another session.
+  /// Another session holds a lock.
   Lock,
 };
 
-/// As in skua.consumer_lanes.cause.
+/// Returns the text that skua.consumer_lanes.cause has for a cause.
 std::string_view to_string(FailureCause cause);
-/// Change for any other text.
+/// Returns Change for an unknown text.
 FailureCause failure_cause(std::string_view text);
 
-/// Why the holder of a lease could not process changes.
+/// Says why the owner of a lease could not process changes.
 struct LeaseFailure {
-  /// The change that failed; the changes before it are acknowledged. Nothing: it is not known. The
-  /// next batch is then half as large, until a change stands alone.
+  /// The change that failed; the changes before it are acknowledged. Nothing if the failed change
+  /// is unknown: the next batch is then half as large, until a change stands alone.
   std::optional<std::int64_t> pos;
   std::string error;
-  /// The time until the next attempt, if the holder asks for a longer one than the tuning profile.
+  /// The time until the next attempt; nothing for the time of the tuning profile.
   std::optional<std::chrono::milliseconds> wait;
-  /// Another attempt is useless: the policy applies at once. Needs `pos`, or a batch of one change.
+  /// True if another attempt is useless. The policy then applies at once. Requires `pos`, or a
+  /// batch of one change.
   bool is_final = false;
-  /// The changes did not cause it: the attempt does not count. `wait` then is the time.
+  /// True if the changes did not cause the failure. The attempt then does not count, and `wait`
+  /// alone determines the time until the next attempt.
   bool is_temporary = false;
   FailureCause cause = FailureCause::Change;
 };
 
-/// A lease as the database has it.
+/// A lease, as it is stored in the database.
 struct HeldLease {
   std::string consumer;
   std::string policy;
@@ -93,68 +97,71 @@ struct HeldLease {
   std::int64_t pos = 0;
   /// The position after the last change of the lease.
   std::int64_t end = 0;
-  /// The changes of the lease.
+  /// The number of changes of the lease.
   std::int32_t count = 0;
-  /// Failures of the change at `pos`.
+  /// The number of failures of the change at `pos`.
   std::int32_t attempts = 0;
-  /// Set: the lease is for waiting changes of this account.
+  /// The account whose waiting changes are leased; nothing if the lease covers the lane's own
+  /// changes.
   std::optional<AccountNumber> key;
   WaitingChanges waiting;
 };
 
-// All run in the transaction of the caller and throw postgres::SqlError.
+// All functions below run in the transaction of the caller and throw postgres::SqlError.
 
-/// Locks the lane of a lease. Nothing: the lease is lost.
+/// Locks the lane of a lease. Returns nothing if the lease is lost.
 std::optional<HeldLease> lock_lease(postgres::Session& session, const LeaseName& lease);
 
-/// The changes before `next` are processed: moves the position of the lane, or of the waiting
-/// changes. The latter end where the lane is.
+/// Stores that the changes before `next` are processed: moves the position of the lane, or of the
+/// waiting changes. Waiting changes end when they reach the position of the lane.
 void advance_lease(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
                    std::int64_t next);
 
-/// Ends the lease.
 void release_lease(postgres::Session& session, const LeaseName& lease);
 
 struct LaneRequest {
   std::int32_t consumer_id = 0;
   std::string owner;
   std::chrono::milliseconds duration{30'000};
-  /// At most this number of changes; 0: as the tuning profile says.
+  /// The maximum number of changes; 0 means the number of the tuning profile.
   std::int32_t most = 0;
-  /// Does not wait for changes to collect.
+  /// True if the lease does not wait until more changes have collected.
   bool ignores_pause = false;
 };
 
-/// Leases a lane of a leased consumer that runs: the one that waits longest, has changes, and is
-/// not leased. Waiting changes of an account and the changes of the lane take turns. Time is the
-/// server's. Any number of sessions of any processes may call it; they never get the same lane.
-/// Nothing: there is no such lane now. A transaction of its own. Throws postgres::SqlError.
+/// Leases a lane of a running leased consumer: the lane that has waited longest, has changes, and
+/// is not leased. Waiting changes of an account and the changes of the lane take turns. The
+/// server's clock decides. Any number of sessions of any processes may call this function; they
+/// never get the same lane. Returns nothing if there is no such lane now. Runs its own transaction.
+/// Throws postgres::SqlError.
 std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& request);
 
-/// Records which changes the holder of a lease gets: `count` of the changes from `first` to before
-/// `end`. Changes of the lease before `first` are not for the consumer: the lane passes them.
-/// False: the lease is lost. A transaction of its own. Throws postgres::SqlError.
+/// Records which changes the owner of a lease gets: `count` of the changes from `first` to before
+/// `end`. Changes of the lease before `first` do not pass the filter of the consumer, and the lane
+/// skips them. Returns false if the lease is lost. Runs its own transaction. Throws
+/// postgres::SqlError.
 bool note_batch(postgres::Session& session, const LeaseName& lease, std::int64_t first,
                 std::int64_t end, std::int32_t count);
 
-// What the holder of a lease reports. Each is one transaction, and throws postgres::SqlError.
+// The following functions store the reports of the owner of a lease. Each runs one transaction, and
+// throws postgres::SqlError.
 //
-// A lease that has expired is still valid as long as nobody else has leased the lane. After that
-// the former holder changes nothing.
+// An expired lease is still valid until the lane is leased again. After that a report of the former
+// owner has no effect.
 
 enum class LeaseResult : std::uint8_t {
   /// The lease continues.
   Held,
-  /// The lease is over.
+  /// The lease has ended.
   Ended,
-  /// The lease was lost before: nothing changed.
+  /// The lease was lost before, so nothing changed.
   Lost,
-  /// The position is not one of the lease: nothing changed.
+  /// The position does not belong to the lease, so nothing changed.
   NotOfLease,
 };
 
-/// The changes up to `through` are processed; nothing: all of the lease. The lease ends with its
-/// last change, or if `ends` is set; otherwise it continues for `duration`.
+/// Acknowledges the changes up to `through`, or all changes of the lease if `through` is nothing.
+/// The lease ends with its last change, or if `ends` is set; otherwise it continues for `duration`.
 struct Acknowledgement {
   std::optional<std::int64_t> through = std::nullopt;
   bool ends = false;
@@ -163,7 +170,7 @@ struct Acknowledgement {
 LeaseResult acknowledge(postgres::Session& session, const LeaseName& lease,
                         const Acknowledgement& acknowledgement);
 
-/// The lease continues for `duration` from now on.
+/// Extends the lease until `duration` from now.
 LeaseResult renew_lease(postgres::Session& session, const LeaseName& lease,
                         std::chrono::milliseconds duration);
 
@@ -172,12 +179,13 @@ LeaseResult renew_lease(postgres::Session& session, const LeaseName& lease,
 LeaseResult report_failure(postgres::Session& session, const LeaseName& lease,
                            const LeaseFailure& failure);
 
-/// Ends a lease whose changes the log does not have any more: the first one that it has is at
-/// `oldest`. The consumer is lagged out; of waiting changes only those of their account are lost.
+/// Ends a lease whose changes the log no longer has. The oldest change of the log is at `oldest`.
+/// The consumer is then lagged out; if the lease covers waiting changes, only the changes of their
+/// account are lost.
 LeaseResult report_loss(postgres::Session& session, const LeaseName& lease, std::int64_t oldest);
 
-/// Notes that an SQL error, which concerns this consumer only, prevents that its changes are read.
-/// Its lists and metrics show it until a batch succeeds.
+/// Stores that an SQL error, which concerns only this consumer, prevents reading its changes. Lists
+/// and metrics show the error until a batch succeeds.
 void note_unreadable(postgres::Session& session, std::int32_t consumer_id,
                      const postgres::SqlError& error);
 

@@ -1,5 +1,5 @@
 -- fragment: lane_not_leased
--- The columns of a lane that say who leases it, and what.
+-- These columns of a lane say which owner leases the lane, and which changes the lease covers.
 owner = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL
 
 -- name: leases_lock
@@ -31,8 +31,8 @@ SET leased_end = $3::int8, leased_count = $4::int4
 WHERE consumer_id = $1::int4 AND lane = $2::int4;
 
 -- name: leases_choose
--- The lane that waits longest, of those that have changes that are due. w: the oldest waiting changes of an account that
--- are due. An account has one batch at a time, so its oldest ones come first.
+-- Chooses the lane that has waited longest, among the lanes with changes that are due. w has the oldest waiting changes of an
+-- account that are due. An account has one batch at a time, so its oldest changes come first.
 SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, least(coalesce(l.batch, p.batch), p.batch),
   w.actor_id, w.pos, coalesce(w.until, l.pos), least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at
 FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
@@ -74,7 +74,7 @@ WHERE consumer_id = $1 AND lane = $2::int4;
 SELECT c.actor_id FROM skua.changes_between($1::int8, $1::int8 + 1) AS c;
 
 -- fragment: retry
--- The columns of a lane, or of waiting changes, t, which are tried again later.
+-- The columns of t, which is a lane or waiting changes, before another attempt.
 attempts = $9, batch = coalesce($10::int4, t.batch), error = $11, served_at = clock_timestamp(),
   retry_at = clock_timestamp() + interval '1 millisecond'
     * coalesce($12::int8, least(p.retry * power(2, least(greatest($9::int4 - 1, 0), 20)), p.max_retry))

@@ -11,8 +11,8 @@
 
 namespace skua::consumers {
 
-/// The first change of a leased consumer: the next one, the oldest that the log has, or the one at
-/// a position.
+/// A leased consumer begins with the next change, with the oldest change of the log, or with the
+/// change at a position.
 struct FromNow {};
 struct FromOldest {};
 struct FromPosition {
@@ -22,16 +22,16 @@ using FirstChange = std::variant<FromNow, FromOldest, FromPosition>;
 
 struct NewLeasedConsumer {
   std::string name;
-  /// Of a webhook; empty: a pull consumer.
+  /// The URL of a webhook; empty for a pull consumer.
   std::string url = {};
-  /// JSON object: see skua.consumers.filter.
+  /// A JSON object with the form of skua.consumers.filter.
   std::string filter = "{}";
-  /// As in skua.consumer_secrets.
+  /// The secret, in the form of skua.consumer_secrets.
   std::string secret = {};
   std::int16_t lanes = 1;
   std::string policy = "pause";
   std::string profile = "default";
-  /// JSON object: see Tuning.
+  /// A JSON object with the form that Tuning describes.
   std::string overrides = "{}";
   FirstChange first = FromNow{};
 };
@@ -41,7 +41,7 @@ struct LeasedConsumer {
   std::int32_t id = 0;
   std::string name;
   bool is_webhook = false;
-  /// running, stopped or lagged out.
+  /// The state is `running`, `stopped` or `lagged out`.
   std::string state;
   bool is_paused = false;
   std::string error;
@@ -54,12 +54,12 @@ struct LeasedConsumer {
 /// Throws ConsumerError for values that no database allows. Pure.
 void check_new(const NewLeasedConsumer& consumer);
 
-// All throw postgres::SqlError; each is one transaction.
+// All functions below throw postgres::SqlError. Each runs one transaction.
 
-/// Throws ConsumerError.
+/// Adds a pull consumer or a webhook. Throws ConsumerError.
 void add_leased_consumer(postgres::Session& session, const NewLeasedConsumer& consumer);
 
-/// Moves all lanes to a position and revokes their leases. Changes that wait are forgotten; their
+/// Moves all lanes to a position and revokes their leases. Waiting changes are deleted, and their
 /// dead letters stay. The consumer runs afterwards. Throws ConsumerError.
 void move_leased_consumer(postgres::Session& session, const std::string& name,
                           const FirstChange& first);
@@ -67,7 +67,7 @@ void move_leased_consumer(postgres::Session& session, const std::string& name,
 std::optional<LeasedConsumer> find_leased_consumer(postgres::Session& session,
                                                    const std::string& name);
 
-/// The webhooks that run and are not paused.
+/// Returns the webhooks that run and are not paused.
 std::vector<LeasedConsumer> read_webhooks(postgres::Session& session);
 
 }  // namespace skua::consumers

@@ -29,7 +29,7 @@ SET pos = $2, start = $2, epoch = epoch + 1, batch = NULL, is_blocked = false, {
 WHERE consumer_id = $1;
 
 -- fragment: leased_consumers
--- The fields of LeasedConsumer.
+-- The columns have the order of the fields of LeasedConsumer.
 SELECT c.id, c.name, c.kind = 'webhook', c.state, c.paused, coalesce(c.error, ''), c.lanes, c.filter::text,
   coalesce(s.url, ''), s.secret
 FROM skua.consumers AS c

@@ -73,7 +73,7 @@ SET status = 'dead', finished_at = NULL,
 WHERE id = $1::int8;
 
 -- fragment: requested_letters
--- d: letters whose replay was requested, and that no waiting changes belong to.
+-- d has the letters whose replay was requested and that have no waiting changes.
 FROM skua.dead_letter AS d
 JOIN skua.consumers AS c ON c.name = d.consumer
 CROSS JOIN skua.change_log_state AS s

@@ -2,7 +2,7 @@
 -- help: Followers, follows and posts of accounts
 -- lanes: several
 
--- The roles are those of skua.change_log.ref_role.
+-- The roles in the statements are those of skua.change_log.ref_role.
 
 -- table: actor_stats
 actor_id int8 NOT NULL PRIMARY KEY, followers int4 NOT NULL, follows int4 NOT NULL, posts int4 NOT NULL

@@ -6,13 +6,13 @@
 namespace skua::consumers {
 
 struct EmbeddedFile {
-  /// Without `.sql`.
+  /// The file name without `.sql`.
   std::string_view name;
   std::string_view text;
 };
 
-/// The SQL files of libs/feeds/consumers/projections, by name. The build makes this function
-/// (embed_projections.cmake).
+/// Returns the SQL files of libs/feeds/consumers/projections, sorted by name. The build generates
+/// this function (embed_projections.cmake).
 std::span<const EmbeddedFile> embedded_projections();
 
 }  // namespace skua::consumers

@@ -3,12 +3,13 @@
 -- help: Notifications of likes, reposts, follows, mentions, quotes and replies
 -- depends on: post_rules
 
--- A record notifies a recipient at most once and never its own author. The tables decide, not the order of the changes: `wanted`
--- has the notifications of the records in `keys`, and a fold makes the table equal to it for each record that a batch concerns.
--- There is one lane, because a fold also changes the notifications of the records of other accounts.
+-- A record notifies a recipient at most once and never its own author. The result follows from the tables and not from the
+-- order of the changes: `wanted` has the notifications of the records in `keys`, and a fold makes the table equal to `wanted`
+-- for each record that a batch concerns. There is one lane, because a fold also changes the notifications of the records of
+-- other accounts.
 
 -- table: notifications
--- New records have the largest keys: in an index that begins with them, neighbours come one after the other.
+-- New records have the largest keys, so an index whose first column is the key stores neighbours next to each other.
 sort_at timestamptz NOT NULL, rkey int8 NOT NULL, subject_rkey int8, recipient int8 NOT NULL, actor_id int8 NOT NULL,
 collection_id int4 NOT NULL, reason int4 NOT NULL, subject_actor int8, subject_collection int4,
 PRIMARY KEY (rkey, actor_id, collection_id, recipient)
@@ -16,10 +17,10 @@ PRIMARY KEY (rkey, actor_id, collection_id, recipient)
 
 -- include: post_queue
 
--- The posts that a batch concerns indirectly wait in the queue: those up to five levels below a post that came or went, and a
--- post whose rules changed, with those below it. A post also comes or goes by an update that makes the record valid or invalid:
--- the update then changes the number of posts (role 9). The rules of all replies of a thread can change at once, and again and
--- again: they have the account of the thread, or else of the quoted post.
+-- Posts that a batch concerns indirectly wait in the queue. These are the posts up to five levels below a post that was added
+-- or removed, and a post whose rules changed, with the posts below it. An update that makes a record valid or invalid also adds
+-- or removes a post: it then changes the number of posts (role 9). The rules of all replies of a thread can change at once and
+-- repeatedly. Their key in the queue therefore has the account of the thread or, without a thread, that of the quoted post.
 
 -- fragment: queue_with
 changed AS MATERIALIZED (
@@ -52,7 +53,7 @@ SELECT b.actor_id, b.rkey FROM below AS b
 recipient, actor_id, collection_id, rkey, reason, subject_actor, subject_collection, subject_rkey, sort_at
 
 -- fragment: wanted
--- The first 100 records of an account and subject are compared: more are abuse.
+-- The first 100 records of an account and subject are compared. A larger number is abuse.
 posts AS MATERIALIZED (
   SELECT p.*, least(p.created_at, p.indexed_at) AS sort_at, coalesce(r.violates_threadgate, false) AS violates_threadgate,
     coalesce(r.violates_embedding_rules, false) AS violates_embedding_rules
@@ -154,13 +155,15 @@ WITH RECURSIVE keys AS (
 INSERT INTO {notifications} ({{columns}}) SELECT {{columns}} FROM wanted
 
 -- fold
--- The records that a batch concerns: those that changed, and the likes, reposts and follows of the same account and subject, of
--- which only the first notifies. Statements that look up a table are LATERAL with OFFSET 0: they use its index.
+-- `keys` has the records that a batch concerns: the records that changed, and the likes, reposts and follows with the same
+-- account and subject as a changed record. Of the latter only the first record notifies. Subqueries that look up a table are
+-- LATERAL with OFFSET 0, because the planner then uses the index of the table.
 --
--- `is_new`: the batch creates the record and concerns it in no other way. It has no notifications to remove, and it is the first
--- of its account and subject. Of several that one transaction creates, any one has the delta 1. The references therefore begin
--- with the first block, which may be in the last batch in part. A batch of one change may be the replay of an old change, after
--- others: nothing is new in it.
+-- `is_new` says that the batch creates the record and does not concern it in another way. Such a record has no notifications to
+-- remove, and is the first one of its account and subject. If one transaction creates several records of an account and
+-- subject, any of them can have the delta 1. The references therefore begin with the first block, a part of which may belong to
+-- the last batch. A batch of one change may be the replay of an old change after later ones, so `is_new` is false in such a
+-- batch.
 WITH RECURSIVE changed AS MATERIALIZED (
   SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 2, 3, 7)
 ),
@@ -194,7 +197,7 @@ keys AS MATERIALIZED (SELECT DISTINCT actor_id, 1 AS collection_id, rkey, false 
 {{compute}}
 
 -- differences
--- Compares the notifications of some records, beginning at a random account.
+-- Compares the notifications of some records. The selection begins at a random account.
 WITH RECURSIVE keys AS MATERIALIZED (
   (SELECT actor_id, 1 AS collection_id, rkey, false AS is_new FROM bsky.posts
    WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)

@@ -4,7 +4,7 @@
 -- depends on: post_rules
 
 -- Replies that violate a threadgate do not count. The projection post_rules appends them to the log as references of delta -1.
--- The roles are those of skua.change_log.ref_role.
+-- The roles in the statements are those of skua.change_log.ref_role.
 
 -- table: post_stats
 rkey int8 NOT NULL, actor_id int8 NOT NULL, likes int4 NOT NULL, reposts int4 NOT NULL, replies int4 NOT NULL,

@@ -11,56 +11,63 @@ namespace skua::consumers {
 /// the view `bsky.<name>`, which schema/tables/projections.sql creates without rows.
 struct ProjectionTable {
   std::string name;
-  /// The columns in the order of the view, and the primary key, as in CREATE TABLE.
+  /// The columns in the order of the view, and the primary key, in the syntax of CREATE TABLE.
   std::string definition;
-  /// The columns of further indexes, such as "(recipient, sort_at)". A build creates them last.
+  /// The columns of further indexes, such as "(recipient, sort_at)". A build creates these indexes
+  /// last.
   std::vector<std::string> indexes = {};
-  /// Without a view.
+  /// True if the table has no view.
   bool is_internal = false;
 };
 
 /// Tables that are computed from the records and follow the change log. In the SQL, `{name}` stands
 /// for the table `name` of the build, and `{consumer}` for the number of the consumer.
 ///
-/// To add a projection: a file `NAME.sql` in this folder (projection_file.hpp has its form), and a
+/// A new projection needs a file `NAME.sql` in this folder (projection_file.hpp describes the
+/// form), and a migration that creates its views without rows.
 /// migration that creates its views without rows.
 struct Projection {
   std::string name;
-  /// Increase it when the content of the tables changes for equal records: skua then rebuilds them.
+  /// The version must increase when the content of the tables changes for equal records. skua then
+  /// rebuilds the tables.
   std::int32_t version = 1;
   /// One sentence for `skua consumers list`.
   std::string help;
-  /// Whether several lanes may fold at the same time. Their parts must not touch the same rows.
+  /// True if several lanes may fold at the same time. Different lanes must not change the same
+  /// rows.
   bool has_lanes = false;
   std::vector<ProjectionTable> tables;
   /// Fills the empty tables from the records. All statements see the same snapshot.
   std::vector<std::string> fill;
-  /// Applies the changes of a batch. Parameters: the first position, the position after the last
-  /// one, the lane from 0, and the number of lanes. Repeated with the same parameters after a
-  /// rollback only. Sees records as they are now: later changes of them are in later batches.
+  /// Applies the changes of a batch. The parameters are the first position, the position after the
+  /// last change, the lane from 0, and the number of lanes. The statements run again with the same
+  /// parameters only after a rollback. They see records in their present state; later changes of
+  /// these records are in later batches.
   std::vector<std::string> fold;
   /// Does a limited part of the work that waits in queues of the projection, without new changes.
-  /// No parameters. Empty: it has no queues.
+  /// The statements have no parameters. Empty if the projection has no queues.
   std::vector<std::string> drain = {};
-  /// Returns the position of the oldest change whose work waits in a queue, null if none waits; and
-  /// whether the next drain is a whole one again, which keeps to the time between two batches.
+  /// Returns two columns: the position of the oldest change whose work waits in a queue, or null if
+  /// no work waits; and whether more work waits than one drain does. In that case the next drain
+  /// waits for the time between two batches.
   std::string waiting_pos = {};
-  /// Appends to the log how the first table differs from the one that people saw before. Runs last
-  /// in an exchange and in a removal. `{former}` and `{next}` are the tables; a missing one is
-  /// empty. Empty: other consumers do not depend on the tables.
+  /// Appends to the log how the first table differs from the table that was visible before. Runs
+  /// last in an exchange and in a removal. `{former}` and `{next}` are the two tables; a missing
+  /// table is empty. No statement if no other consumer depends on the tables.
   std::string publish = {};
-  /// Projections whose views and changes it depends on. If one of them loses its tables, so that
-  /// nobody knows what changed, this one is rebuilt.
+  /// The projections whose views and changes this projection uses. If one of them loses its tables,
+  /// its changes are unknown, so this projection is rebuilt.
   std::vector<std::string> depends_on = {};
-  /// Returns a text for each row that differs from the records, at most ten. Parameter: how many
-  /// keys to compare, chosen at random; null: all. The tables have all changes of the snapshot.
+  /// Returns a text for each row that differs from the records, at most ten. The parameter is the
+  /// number of keys to compare, chosen at random; null for all keys. The tables contain all changes
+  /// of the snapshot.
   std::string differences;
 };
 
-/// All projections, by name.
+/// Returns all projections, sorted by name.
 const std::vector<Projection>& projections();
 
-/// Null if there is no such projection.
+/// Returns null if there is no projection of this name.
 const Projection* find_projection(std::string_view name);
 
 }  // namespace skua::consumers

@@ -16,17 +16,17 @@
 namespace skua::consumers {
 namespace {
 
-/// The lines that begin a part. Those without an argument end with the word.
+/// The words of the lines that begin a part. A word without a colon takes no argument.
 constexpr std::string_view kParts[] = {
     "projection:", "version:", "help:",     "lanes:",          "depends on:", "table:",
     "index:",      "include:", "fragment:", "internal table:", "fill",        "fold",
     "drain",       "waiting",  "publish",   "differences"};
 
-/// A fragment may contain others, to this depth.
+/// A fragment may contain other fragments up to this depth.
 constexpr int kDepth = 8;
 
 struct Part {
-  /// Without its colon.
+  /// The word of the line, without its colon.
   std::string_view kind;
   std::string argument;
   std::string body;
@@ -37,7 +37,7 @@ struct Part {
   throw std::invalid_argument(fmt::format("line {}: {}", line, what));
 }
 
-/// The part that a line begins, if it begins one.
+/// Returns the part that a line begins; nothing if the line begins no part.
 std::optional<Part> part_at(std::string_view line) {
   if (!line.starts_with("-- ")) return std::nullopt;
   line.remove_prefix(3);
@@ -80,7 +80,7 @@ std::vector<Part> parts_of(std::string_view text) {
   return parts;
 }
 
-/// Reads the parts of one file, and of those that it includes.
+/// Reads the parts of a file, and of the files that it includes.
 class Reader {
  public:
   explicit Reader(const IncludedFile& included) : included_(included) {}
@@ -193,7 +193,7 @@ class Reader {
 
   const IncludedFile& included_;
   Projection projection_;
-  /// By name, with the braces.
+  /// The texts of the fragments by name; the names include the braces.
   std::map<std::string, std::string> fragments_;
 };
 

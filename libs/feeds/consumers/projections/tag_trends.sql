@@ -3,7 +3,7 @@
 -- help: Tags of posts, and the posts of each hour that have a tag
 
 -- internal table: counted_tags
--- The counted tags of each post, so that they can be subtracted when the post changes.
+-- The counted tags of each post are stored, so that a fold can subtract them when the post changes.
 rkey int8 NOT NULL, hour timestamptz NOT NULL, actor_id int8 NOT NULL, tag text NOT NULL, PRIMARY KEY (actor_id, rkey, tag)
 -- index: (tag, hour)
 

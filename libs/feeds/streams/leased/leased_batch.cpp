@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kMostPatterns = 1'000;
 constexpr std::size_t kMostAccounts = 10'000;
 
-/// Changes that one page looks at, and pages that one call looks at: other consumers wait
-/// meanwhile.
+/// These limits of the changes of a page and of the pages of a call keep a call short, because
+/// other consumers wait meanwhile.
 constexpr std::size_t kChangesOfPage = 1'000;
 constexpr int kPages = 10;
 
@@ -29,12 +29,12 @@ PageAccounts accounts_of(const consumers::Lease& lease) {
           .without = lease.waiting_keys};
 }
 
-/// What a lease has for the consumer.
+/// The changes that a lease has for the consumer.
 struct Found {
   std::vector<std::shared_ptr<const ChangeEvent>> events;
-  /// The position after the last change that was looked at.
+  /// The position after the last change that was read.
   std::int64_t end = 0;
-  /// The log does not have the first change any more.
+  /// True if the log no longer has the first change.
   bool is_lost = false;
 };
 

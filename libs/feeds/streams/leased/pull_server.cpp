@@ -27,7 +27,8 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostChanges = 10'000;
 constexpr std::int64_t kLongestLease = 3'600;
-/// Shorter than the server waits for an answer.
+/// A fetch waits at most this number of seconds, which is less than the server's limit for an
+/// answer.
 constexpr std::int64_t kLongestWait = 20;
 constexpr std::int64_t kLongestRetry = 86'400;
 constexpr std::size_t kErrorCharacters = 1'000;
@@ -41,7 +42,7 @@ const std::set<std::string>& members_of(PullAction action) {
   return kMembers.at(action);
 }
 
-/// Reads the members of a body. The first error stays.
+/// Reads the members of a body, and keeps the first error.
 class BodyReader {
  public:
   explicit BodyReader(const json& body) : body_(body) {}
@@ -84,7 +85,7 @@ class BodyReader {
   std::string error_;
 };
 
-/// False: the text has another form.
+/// Returns false if the text does not have the form of a lease.
 bool read_lease(const std::string& text, consumers::LeaseName& lease) {
   const auto first = text.find('-');
   const auto second = first == std::string::npos ? first : text.find('-', first + 1);
@@ -106,7 +107,7 @@ Response refusal(unsigned status, std::string_view error, std::string_view messa
   return http_server::error_response(status, error, message);
 }
 
-/// Whether an Authorization header has the token of a consumer.
+/// Returns whether an Authorization header contains the token of a consumer.
 bool has_token(const std::string& authorization, const consumers::LeasedConsumer& consumer) {
   const auto token = http_server::bearer_token(authorization);
   return token && token_hash(*token) == consumer.secret;
@@ -141,7 +142,8 @@ std::string lease_text(const consumers::LeaseName& lease) {
 }
 
 Checked<PullRequest> parse_pull_request(PullAction action, const std::string& body) {
-  // No member has a value with values, so none is built: the thread of the sockets calls this.
+  // A valid member has no nested values. The parser builds none, because the thread of the sockets
+  // calls this function.
   const auto is_shallow = [](int depth, json::parse_event_t /*event*/, const json& /*value*/) {
     return depth <= 1;
   };

@@ -24,50 +24,52 @@ namespace skua::streams {
 
 enum class PullAction : std::uint8_t { Fetch, Ack, Nack, Renew };
 
-/// The body of a request of `/pull/...` (docs/feeds.md). Everything in it comes from the client.
+/// The body of a request of `/pull/...` (docs/feeds.md). The client controls all values.
 struct PullRequest {
   PullAction action = PullAction::Fetch;
   std::string consumer;
-  /// Of ack, nack and renew, without the consumer.
+  /// The lease of an ack, nack or renew, without the consumer.
   consumers::LeaseName lease;
   std::chrono::seconds lease_time{60};
 
-  // Of fetch.
+  // The following members belong to a fetch.
   std::int32_t max = 100;
   std::chrono::seconds wait{0};
 
-  /// Of ack: the last processed change. Of nack: the change that failed. Nothing: see there.
+  /// In an ack, the last processed change; nothing acknowledges the whole lease. In a nack, the
+  /// change that failed; nothing if the client does not know it.
   std::optional<Position> position;
 
-  // Of nack.
+  // The following members belong to a nack.
   std::string error = "refused by the consumer";
   std::optional<std::chrono::seconds> retry;
   bool is_final = false;
 };
 
-/// A request, or a message for the client.
+/// Parses the body of a request. Returns a message for the client if the body is invalid.
 Checked<PullRequest> parse_pull_request(PullAction action, const std::string& body);
 
-/// The SHA-256 of the token of a pull consumer, in hexadecimal digits (skua.consumer_secrets).
+/// Returns the SHA-256 of the token of a pull consumer in hexadecimal digits, as in
+/// skua.consumer_secrets.
 std::string token_hash(std::string_view token);
 
-/// A lease as the client sees it: an opaque text.
+/// Returns the opaque text by which a client names a lease.
 std::string lease_text(const consumers::LeaseName& lease);
 
 /// Answers the requests of pull consumers: `/pull/fetch`, `/pull/ack`, `/pull/nack` and
-/// `/pull/renew` (docs/feeds.md), on a thread and a session of its own. The number of requests is
-/// that of the server's connections. Owned by one thread.
+/// `/pull/renew` (docs/feeds.md), on its own thread and session. The number of waiting requests is
+/// limited by the server's connections. Owned by one thread.
 class PullServer {
  public:
   struct Options {
-    /// Between looks for changes while requests wait for them.
+    /// The time between two checks for changes while requests wait for changes.
     std::chrono::milliseconds idle_pause{50};
   };
 
-  /// `metrics` outlives it.
+  /// `metrics` must outlive the server.
   PullServer(postgres::Runtime& runtime, Options options, FeedMetrics& metrics);
 
-  /// Adds the paths to a server, which it outlives.
+  /// Adds the paths to an HTTP server. The PullServer must outlive the HTTP server.
   void add_routes(http_server::Server::Routes& routes);
 
   void start() { thread_.start(); }
@@ -83,8 +85,8 @@ class PullServer {
 
   void accept(PullAction action, const std::shared_ptr<http_server::Exchange>& exchange);
   std::chrono::milliseconds round(postgres::LazySession& lazy, const std::stop_token& stop);
-  /// Answers a request. False: it waits for changes. An SQL error that concerns its consumer only
-  /// is its answer.
+  /// Answers a request. Returns false if the request still waits for changes. An SQL error that
+  /// concerns only the request's consumer becomes the answer.
   bool try_answer(postgres::Session& session, Waiting& waiting);
   bool answer(postgres::Session& session, Waiting& waiting);
   bool fetch(postgres::Session& session, Waiting& waiting,
@@ -95,7 +97,7 @@ class PullServer {
   const Options options_;
   FeedMetrics& metrics_;
   Guarded<std::vector<Waiting>> arrived_;
-  /// Requests that wait for changes. Of the thread.
+  /// The requests that wait for changes. Used only by the server's own thread.
   std::list<Waiting> waiting_;
   postgres::SessionThread thread_;
 };

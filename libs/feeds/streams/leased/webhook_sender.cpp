@@ -28,13 +28,13 @@ namespace {
 
 constexpr std::string_view kSecretPrefix = "whsec_";
 constexpr std::size_t kSecretBytes = 32;
-/// Of an answer: only a failure is read from it.
+/// The maximum size of an answer, which is only read for a failure.
 constexpr std::size_t kMaxAnswer = 16 * 1024;
 constexpr std::size_t kAnswerCharacters = 300;
-/// Shorter parts of a URL are words.
+/// Parts of a URL that are shorter than this are taken for words and not for secrets.
 constexpr std::size_t kShortestSecret = 6;
 constexpr std::string_view kHidden = "(hidden)";
-/// Answers that are about the changes, and not about the receiver.
+/// The status codes of answers that concern the changes, and not the receiver.
 constexpr std::array<unsigned, 5> kAboutChanges = {400, 409, 413, 422, 500};
 
 ByteView bytes_of(std::string_view text) {
@@ -52,7 +52,8 @@ Position position_of(const ChangeEvent& event) {
   return {event.timeline, event.pos};
 }
 
-/// Text of an answer, without the parts of the path and query of the URL that may be a secret.
+/// Returns printable text of an answer, and hides parts of the path and query of the URL that may
+/// be a secret.
 std::string shown(std::string text, const std::string& url) {
   constexpr std::string_view kEnds = "/?&=#";
   const std::size_t scheme = url.find("://");
@@ -70,7 +71,7 @@ std::string shown(std::string text, const std::string& url) {
   return printable(text, kAnswerCharacters);
 }
 
-/// A failure of one change in the body of a successful answer.
+/// Returns the failure of one change that the body of a successful answer reports, if there is one.
 std::optional<consumers::LeaseFailure> failure_in(const std::string& body, const LeasedBatch& batch,
                                                   const std::string& url) {
   const auto answer = nlohmann::json::parse(body, nullptr, false);
@@ -119,11 +120,12 @@ using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReadWebhooks{1'000};
-/// Requests of one webhook at a time.
+/// The maximum number of simultaneous requests of one webhook.
 constexpr int kMostRequests = 16;
-/// A lease outlives its request, so that the outcome can be stored.
+/// A lease outlives its request by this time, so that the outcome can be stored.
 constexpr milliseconds kAfterRequest{5'000};
-/// Requests at a time, and requests that wait: at most the lanes of many webhooks.
+/// The maximum number of simultaneous requests of all webhooks. Further requests wait; the number
+/// of lanes limits them.
 constexpr std::size_t kAtOnce = 256;
 
 }  // namespace
@@ -168,7 +170,7 @@ std::optional<consumers::LeaseFailure> webhook_failure(const Result<transport::H
                                                        const LeasedBatch& batch,
                                                        const std::string& url) {
   if (!answer) {
-    // A change can make the receiver hang or crash; everything else concerns the receiver.
+    // A change can make the receiver hang or crash; all other errors concern the receiver.
     const bool is_about_changes = answer.error() == transport::errc::http_timed_out ||
                                   answer.error() == transport::errc::http_dropped;
     return consumers::LeaseFailure{.pos = {},
@@ -231,7 +233,7 @@ milliseconds WebhookSender::round(postgres::LazySession& lazy, const std::stop_t
       has_more = send_due(session, served, stop) || has_more;
     } catch (const postgres::SqlError& error) {
       if (consumers::failed_work(error) == consumers::FailedWork::Server) throw;
-      // Other webhooks continue.
+      // The webhook waits, and other webhooks continue.
       served.not_before = SteadyClock::now() + options_.longest_wait;
       consumers::note_unreadable(session, id, error);
       logger("webhook")->error("{}: its changes cannot be read: {}", served.consumer.name,
@@ -294,7 +296,7 @@ void WebhookSender::send(Served& served, LeasedBatch batch) {
 
 void WebhookSender::store_outcomes(postgres::Session& session) {
   auto outcomes = outcomes_.with([](std::vector<Outcome>& all) { return std::exchange(all, {}); });
-  // A failure of the server here leaves leases behind, which expire.
+  // If the server fails here, the leases remain and expire.
   for (const Outcome& outcome : outcomes) {
     if (const auto served = served_.find(outcome.consumer_id); served != served_.end()) {
       served->second.requests = std::max(0, served->second.requests - 1);
@@ -317,7 +319,7 @@ void WebhookSender::store_outcome(postgres::Session& session, const Outcome& out
   }
   consumers::LeaseFailure failure = *outcome.failure;
   if (failure.is_temporary && served != nullptr) {
-    // Requests that fail at the same time count once.
+    // Requests that fail at the same time count as one failure.
     if (SteadyClock::now() >= served->not_before) ++served->failures_in_a_row;
     const int doublings = std::clamp(served->failures_in_a_row - 1, 0, 20);
     const milliseconds wait =

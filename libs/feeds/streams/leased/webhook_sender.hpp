@@ -19,45 +19,49 @@
 
 namespace skua::streams {
 
-/// The request that delivers a batch to a webhook: a POST of JSON, signed as Standard Webhooks
-/// (www.standardwebhooks.com) says. `webhook-id` is equal for each attempt with the same changes.
+/// Returns the request that delivers a batch to a webhook: a POST of JSON with a signature of
+/// Standard Webhooks (www.standardwebhooks.com). `webhook-id` is equal for all attempts with the
+/// same changes.
 transport::HttpRequest webhook_request(const std::string& consumer, const std::string& url,
                                        const std::string& secret, const LeasedBatch& batch,
                                        Timestamp now);
 
-/// The signature of a request, as in `webhook-signature`. `secret`: `whsec_` and base64.
+/// Returns the signature of a request for the header `webhook-signature`. `secret` is `whsec_`
+/// followed by base64.
 std::string webhook_signature(const std::string& secret, const std::string& id,
                               std::int64_t timestamp, const std::string& body);
 
-/// A new secret of a webhook.
+/// Returns a new random secret for a webhook.
 std::string new_webhook_secret();
 
-/// The outcome of a delivery to this URL; nothing: the receiver has processed all changes. Readers
-/// of the database see the error: it does not have the path and query of the URL, which may contain
-/// a secret, though the receiver may repeat them.
+/// Returns the failure of a delivery to this URL; nothing if the receiver has processed all
+/// changes. Readers of the database see the error, so it never contains the path and query of the
+/// URL, which may contain a secret, even if the receiver repeats them.
 std::optional<consumers::LeaseFailure> webhook_failure(const Result<transport::HttpAnswer>& answer,
                                                        const LeasedBatch& batch,
                                                        const std::string& url);
 
-/// Sends changes to the webhooks of a database, with a request at a time for each lane. One thread
-/// with a session leases changes and stores the outcomes; the requests wait in an HttpClient, so a
-/// receiver that hangs delays nobody else. Several processes may run one for the same database. A
-/// receiver that is not available gets one request at a time until it answers. Owned by one thread.
+/// Sends changes to the webhooks of a database, with one simultaneous request for each lane. One
+/// thread with a session leases changes and stores the outcomes. The requests wait in an
+/// HttpClient, so a receiver that does not answer delays no other receiver. Several processes may
+/// run a sender for the same database. A receiver that is not available gets one request at a time
+/// until it answers. Owned by one thread.
 class WebhookSender {
  public:
   struct Options {
-    /// How long a receiver may take for its answer.
+    /// A receiver must answer within this time.
     std::chrono::milliseconds request_time{15'000};
     /// The time between two reads while there are no changes.
     std::chrono::milliseconds idle_pause{50};
-    /// Waits after a receiver was not available: the first, doubled each time, and the longest.
+    /// The sender waits after a receiver was not available: first for `first_wait`, then for twice
+    /// as long each time, up to `longest_wait`.
     std::chrono::milliseconds first_wait{200};
     std::chrono::milliseconds longest_wait{60'000};
     /// See HttpClientOptions.
     std::string ca_file = {};
   };
 
-  /// `metrics` outlives it.
+  /// `metrics` must outlive the sender.
   WebhookSender(postgres::Runtime& runtime, Options options, FeedMetrics& metrics);
   ~WebhookSender() { stop(); }
   WebhookSender(const WebhookSender&) = delete;
@@ -69,20 +73,20 @@ class WebhookSender {
   void stop();
 
  private:
-  /// The answer to a request.
+  /// The outcome of a request.
   struct Outcome {
     std::int32_t consumer_id = 0;
     consumers::LeaseName lease;
     std::optional<consumers::LeaseFailure> failure;
   };
-  /// A webhook as this process serves it.
+  /// A webhook and the state of its requests in this process.
   struct Served {
     consumers::LeasedConsumer consumer;
     ChangeFilter filter;
     int requests = 0;
-    /// Failed requests since its last answer.
+    /// The number of failed requests since the last answer.
     int failures_in_a_row = 0;
-    /// After a failure: the time of the next request.
+    /// The time of the next request after a failure.
     std::chrono::steady_clock::time_point not_before;
   };
 
@@ -90,7 +94,8 @@ class WebhookSender {
   void read_webhooks(postgres::Session& session);
   void store_outcomes(postgres::Session& session);
   void store_outcome(postgres::Session& session, const Outcome& outcome);
-  /// Leases and sends the changes of a webhook. True: call again, there may be more.
+  /// Leases and sends the changes of a webhook. Returns true if there may be more changes, so that
+  /// the caller should call again.
   bool send_due(postgres::Session& session, Served& served, const std::stop_token& stop);
   void send(Served& served, LeasedBatch batch);
 

@@ -20,7 +20,7 @@
 namespace skua::app {
 
 /// A backfill, and the monitor that saves and shows its metrics. Owned by `Indexer` or
-/// `BackfillRun`; `pool` must outlive it. The members do their work on threads of their own.
+/// `BackfillRun`; `pool` must outlive it. Both members work on their own threads.
 struct MonitoredBackfill {
   backfill::Backfiller backfiller;
   status::BackfillMonitor monitor;
@@ -32,29 +32,30 @@ struct MonitoredBackfill {
   void stop();
 };
 
-/// Finds DID documents with an AccountSource, which outlives the result. Each document is requested
-/// once, because a job is tried again after a failure.
+/// Finds DID documents with an AccountSource, which must outlive the result. Each document is
+/// requested once, because a failed job is repeated as a whole.
 backfill::FindAccount find_accounts(accounts::AccountSource& accounts);
 
-/// How repositories are downloaded. The defaults suit the live network.
+/// The options of downloads of repositories. The defaults suit the live network.
 struct BackfillOptions {
-  /// False: signatures are not checked.
+  /// If false, signatures are not checked.
   bool verify = true;
   backfill::HostLimitsOptions limits;
   std::string ca_file;
   bool allow_private_hosts = false;
   std::size_t reader_threads = 2;
-  /// Larger CARs are not downloaded; in bytes.
+  /// The largest CAR file that is downloaded, in bytes.
   std::size_t largest_repository = backfill::kLargestRepository;
-  /// Nothing: there are no audits.
+  /// The options of audits; nothing if there are no audits.
   std::optional<backfill::AuditOptions> audit = std::nullopt;
-  /// Process only the jobs of these accounts; empty: all jobs and lists.
+  /// Only the jobs of these accounts are processed. If the list is empty, all jobs and lists are.
   std::vector<std::string> only = {};
-  /// Attempts after which a job fails.
+  /// A job fails after this number of attempts.
   int max_attempts = backfill::kMaxAttempts;
 };
 
-/// `accounts`: gives keys and hosts; outlives the Backfiller. `role`: see postgres::process_name.
+/// Derives the options of a Backfiller. `accounts` gives keys and hosts, and must outlive the
+/// Backfiller. postgres::process_name describes `role`.
 backfill::BackfillerOptions backfiller_options(const BackfillOptions& options,
                                                const std::string& role,
                                                accounts::AccountSource& accounts);
@@ -63,36 +64,36 @@ struct BackfillRunOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
   BackfillOptions backfill;
-  /// Gives keys and hosts.
+  /// The source of keys and hosts.
   std::unique_ptr<accounts::AccountSource> accounts;
-  /// The DNS server for the verification of handles; nothing: the most recent claim counts without
-  /// verification.
+  /// The DNS server for the verification of handles. If it is nothing, the most recent claim counts
+  /// without verification.
   std::optional<documents::DnsServer> check_handles;
-  /// No live source of any process writes to the database: a bootstrap has begun.
+  /// True if no process writes from a live source to the database, because a bootstrap has begun.
   bool is_alone = false;
 };
 
-/// `skua backfill`: processes the queue of jobs. Makes the parts, and stops them in order. Owned
-/// and called by one thread; the const functions by any.
+/// `skua backfill`: processes the queue of jobs. Creates the parts, and stops them in order. One
+/// thread owns it and calls its functions; any thread may call the const functions.
 class BackfillRun {
  public:
-  /// Throws postgres::SqlError, or std::runtime_error with a message for the user (no schema, lock
-  /// table too small).
+  /// Throws postgres::SqlError, or std::runtime_error with a message for the user if the database
+  /// has no schema or its lock table is too small.
   BackfillRun(BackfillRunOptions options, const Clock& clock);
   ~BackfillRun();
 
-  /// The lease owner of this process's jobs (backfill/queue/job_table.hpp).
+  /// Returns the lease owner of this process's jobs (backfill/queue/job_table.hpp).
   static std::string lease_owner();
 
   void start();
-  /// Returns active jobs to the queue. Idempotent.
+  /// Stops the parts, and returns active jobs to the queue. Idempotent.
   void stop();
   void notify();
   bool is_idle() const;
   backfill::BackfillMetrics metrics() const;
-  /// The metrics, and the queue as it was counted some seconds ago.
+  /// Returns the metrics, and the queue as it was counted some seconds ago.
   status::BackfillSnapshot moment() const;
-  /// Why the process must stop; nothing: it need not.
+  /// Returns why the process must stop; nothing if it can continue.
   std::optional<std::string> reason_to_stop() const;
 
  private:

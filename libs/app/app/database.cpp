@@ -12,8 +12,8 @@
 namespace skua::app {
 namespace {
 
-/// What can be held at one time: locks of the accounts of full groups, of either source, and of the
-/// relations that 30 workers touch.
+/// The locks that can be held at the same time: those of the accounts of full groups, of both event
+/// sources, and of the relations that 30 workers use.
 constexpr std::size_t kLocks = 2 * writer::kMostWriters * writer::LivePolicy::kBatch + 30 * 32;
 constexpr std::size_t kConnections = 46;
 

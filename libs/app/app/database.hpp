@@ -9,21 +9,21 @@ namespace skua::app {
 
 /// Whether a command needs a durable database.
 enum class Durability : std::uint8_t {
-  /// It only reads, or the user accepts that a crash of the server loses data.
+  /// The command only reads, or the user accepts that a crash of the server loses data.
   Any,
   /// A commit must survive a crash of the server's machine.
   Needed,
 };
 
-/// What a process that indexes needs of the server.
+/// Returns what an indexing process needs of the server.
 postgres::ServerNeeds server_needs(Durability durability);
 
 /// Connects once and checks what this program needs: the server's version, encoding and lock table,
-/// no pooler in transaction mode, and the schema of this binary. Throws postgres::SqlError when
-/// the server cannot be reached, std::runtime_error with a message for the user otherwise.
+/// no pooler in transaction mode, and the schema of this binary. Throws postgres::SqlError if the
+/// server cannot be reached, and std::runtime_error with a message for the user if a check fails.
 void check_database(const std::string& url, Durability durability = Durability::Any);
-/// The same for a process that writes. It begins a new timeline of the change log if the database
-/// is not the one that was written before.
+/// Does the checks of `check_database` for a process that writes. If the database is not the one
+/// that was written before, begins a new timeline of the change log.
 void check_database_to_write(const std::string& url, Durability durability = Durability::Any);
 
 }  // namespace skua::app

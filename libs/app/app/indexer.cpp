@@ -104,7 +104,8 @@ class Indexer::Impl {
       runs_.push_back(
           std::make_unique<sources::SourceRun>(runtime_, run_options(std::move(group)), pool_));
     }
-    // When the sources are this process's, and before anything of theirs is read.
+    // The watch is created after this process has taken its sources, and before it reads anything
+    // from them.
     filter_watch_ = std::make_unique<filter::FilterWatch>(
         runtime_, filter::FilterWatch::Options{.choice = options_.filter}, filter_);
     if (options_.discover_labelers) labelers_ = make_labelers();
@@ -118,14 +119,16 @@ class Indexer::Impl {
   }
 
   ~Impl() {
-    // Accounts must not call back into members that are already destroyed.
+    // The accounts part is stopped first, because it must not call members that are already
+    // destroyed.
     if (accounts_) accounts_->stop();
   }
 
   void start() { parts_.start(); }
 
   bool stop() {
-    // After a fatal error a worker is gone, and what it had is never finished.
+    // After a fatal error a worker has ended and never finishes its events, so the stop does not
+    // wait for them.
     return parts_.stop(fatal_error() ? std::chrono::milliseconds(0) : options_.drain_timeout);
   }
 
@@ -169,7 +172,8 @@ class Indexer::Impl {
 
  private:
   /// Lists the parts in the order of their start. A stop goes through them in the reverse order:
-  /// the intake first; then the workers, when nothing is decoded any more; then what these use.
+  /// first the intake; then the workers, once no more frames are decoded; then the parts that the
+  /// workers use.
   void list_parts() {
     add_threads(&consumers_, &consumers::ConsumerPool::metrics);
     add_threads(&rechecker_, &recheck::Rechecker::metrics);
@@ -194,7 +198,7 @@ class Indexer::Impl {
          .add_metrics = metrics_of(labelers_.get(), &sources::DiscoveredLabelers::counters)});
   }
 
-  /// The metrics of a part; without the part they are 0.
+  /// Returns a function that adds the metrics of a part. If there is no part, they are 0.
   template <class T, class Read>
   static std::function<void(pipeline::Metrics&)> metrics_of(const T* part, Read read) {
     return [part, read](pipeline::Metrics& metrics) {
@@ -204,7 +208,7 @@ class Indexer::Impl {
     };
   }
 
-  /// A part with threads. Null: only its metrics, which are 0.
+  /// Adds a part with threads. If the part is null, only its metrics are added, and they are 0.
   template <class T, class Read>
   void add_threads(T* part, Read read) {
     parts_.add({.start =
@@ -218,7 +222,7 @@ class Indexer::Impl {
                 .add_metrics = metrics_of<std::remove_const_t<T>>(part, read)});
   }
 
-  /// A part that takes messages.
+  /// Adds a part that takes messages.
   template <class T>
   void add_intake(T& part) {
     parts_.add({.start = [&part] { part.start(); },
@@ -231,7 +235,8 @@ class Indexer::Impl {
 
   void add_backfill() {
     parts_.add({.start = [this] { backfill_->start(); },
-                // At the same time as the streams are drained: both wait for the database.
+                // The backfill closes while the streams are drained, because both wait for the
+                // database.
                 .close =
                     [this] {
                       backfill_closed_ =
@@ -299,11 +304,12 @@ class Indexer::Impl {
   const IndexerOptions options_;
   postgres::ClockWatch clock_watch_;
   postgres::Runtime runtime_;
-  /// Goes after the parts, because the cursors are saved with the metrics of all parts.
+  /// The list is declared before the parts, and so destroyed after them, because the cursors are
+  /// saved with the metrics of all parts.
   PartList parts_;
   filter::CurrentFilter filter_;
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
-  /// Null: the identities are not kept current.
+  /// Null if the identities are not kept current.
   std::unique_ptr<accounts::PlcTail> plc_tail_;
   writer::WorkerPool pool_;
   consumers::LogMaintenance log_maintenance_;
@@ -313,11 +319,11 @@ class Indexer::Impl {
   std::unique_ptr<MonitoredBackfill> backfill_;
   std::future<void> backfill_closed_;
   std::unique_ptr<accounts::HandleLookups> handles_;
-  /// Null: no collection is a signal.
+  /// Null if no collection is a signal collection.
   std::unique_ptr<pipeline::SignalAccounts> signals_;
   std::unique_ptr<SignalQueue> signal_queue_;
   std::vector<std::unique_ptr<sources::SourceRun>> runs_;
-  /// Null: labelers are not discovered.
+  /// Null if labelers are not discovered.
   std::unique_ptr<sources::DiscoveredLabelers> labelers_;
   std::unique_ptr<filter::FilterWatch> filter_watch_;
 };

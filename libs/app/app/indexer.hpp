@@ -32,86 +32,89 @@ namespace skua::app {
 struct IndexerOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
-  /// Relays stand by for each other, in the order of preference. All other sources are read at the
-  /// same time.
+  /// The sources to read. Relays stand by for each other, in the order of preference. All other
+  /// sources are read at the same time.
   std::vector<sources::SourceStart> sources;
-  /// The repositories of accounts with a new record of these collections are queued.
+  /// Signal collections: if an account has a new record of one of them, its repository is queued.
   std::vector<std::string> signal_collections;
-  /// Also subscribes to the labelers that the database knows, within these limits; nothing: only to
-  /// those among `sources`.
+  /// The limits for subscriptions to the labelers that the database knows. If it is nothing, only
+  /// the labelers among `sources` are read.
   std::optional<sources::LabelerLimits> discover_labelers;
-  /// A PEM file of certificates that are trusted besides the system's; empty: none.
+  /// A PEM file of certificates that are trusted in addition to those of the system; empty if there
+  /// is none.
   std::string ca_file;
-  /// How commits are verified; nothing: they are not, for trusted relays only. The messages of a
-  /// Tap or Jetstream cannot be verified: there it concerns backfills only.
+  /// The level of the verification of commits. Nothing switches it off, which is for trusted relays
+  /// only. The messages of a Tap or Jetstream cannot be verified, so for these the level concerns
+  /// backfills only.
   std::optional<verify::Level> verify = verify::Level::Full;
   accounts::NetworkAccountsOptions accounts;
   tables::Resync resync = tables::Resync::Complete;
-  /// The DNS server that handles are looked up at; nothing: the most recent
-  /// claim counts without verification.
+  /// The DNS server for looking up handles. If it is nothing, the most recent claim counts without
+  /// verification.
   std::optional<documents::DnsServer> check_handles;
-  /// Keeps the stored identities current with the PLC directory of `accounts`.
+  /// True if the stored identities follow the PLC directory of `accounts`.
   bool plc_tail = false;
-  /// How queued repositories are downloaded beside the stream, and with verification desynchronized
-  /// ones; nothing: they are not. Its `verify` follows from `verify`.
+  /// The options for downloading queued repositories beside the stream and, with verification,
+  /// desynchronized repositories. If it is nothing, no repository is downloaded. The `verify`
+  /// member is set from `verify` above.
   std::optional<BackfillOptions> backfill = BackfillOptions();
-  /// Replaces the stored filter; nothing: the stored filter stays.
+  /// The filter that replaces the stored filter. If it is nothing, the stored filter stays.
   std::optional<filter::FilterChoice> filter;
-  /// For several relays.
+  /// The options of a failover between several relays.
   sources::FailOver::Options fail_over;
   /// The maximum propagation skew between relays (StandbyPositions).
   std::chrono::milliseconds fail_over_margin = std::chrono::minutes(2);
   std::size_t decode_threads = 2;
-  /// Threads that apply changes to projections. 0: another process does.
+  /// The number of threads that apply changes to projections. With 0, another process applies them.
   std::size_t consumer_threads = 2;
   pipeline::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
-  /// How long `stop` waits until the events in flight are durable.
+  /// `stop` waits at most this long for the events in flight to become durable.
   std::chrono::milliseconds drain_timeout{15'000};
 };
 
-/// `skua run`: its sources into one database. The composition root: it makes the parts, starts them
-/// in order and stops them in the reverse order (PartList). Owned and called by one thread; the
-/// const functions by any.
+/// `skua run`: reads sources into one database. The composition root: it creates the parts, starts
+/// them in order and stops them in the reverse order (PartList). One thread owns it and calls its
+/// functions; any thread may call the const functions.
 class Indexer {
  public:
-  /// Connects to the database and takes the sources. Throws postgres::SourceBusy when another
-  /// process has one, postgres::SqlError, or std::runtime_error with a message for the user (no
-  /// schema, lock table too small, a bootstrap that is not over).
+  /// Connects to the database and takes the sources. Throws postgres::SourceBusy if another process
+  /// has one of the sources, postgres::SqlError, or std::runtime_error with a message for the user
+  /// if the database has no schema, its lock table is too small, or a bootstrap has not ended.
   Indexer(IndexerOptions options, const Clock& clock);
   ~Indexer();
 
   void start();
-  /// Jobs or lists were added: looks at the queue now.
+  /// Starts work on jobs or lists that were just added.
   void notify_backfill();
 
-  /// Stops the intake, drains, ends the threads, saves the cursor. False: events are unfinished,
-  /// and the next start reads them again. Takes at most `drain_timeout`, and some seconds more when
-  /// the database does not answer.
+  /// Stops the intake, drains, ends the threads, and saves the cursors. Returns false if events are
+  /// unfinished; the next start reads them again. Takes at most `drain_timeout`, and some seconds
+  /// more if the database does not answer.
   bool stop();
 
-  /// How the database differs from the one that this began with (postgres::DatabaseWatch); nothing:
-  /// it does not. After a change the state in memory is wrong: `drop` this, and make another one
-  /// with `resumed_sources`.
+  /// Returns how the database differs from the one that this indexer started with
+  /// (postgres::DatabaseWatch); nothing if it is the same. After such a change the state in memory
+  /// is wrong: the caller must `drop` this indexer and create another one with `resumed_sources`.
   std::optional<std::string> database_change() const;
-  /// Instead of `stop`: ends without the database, and saves nothing.
+  /// Ends without the database and without saving; replaces `stop`.
   void drop();
-  /// The sources for the next Indexer: each continues at its stored cursor, or where this one
-  /// began. After `drop`.
+  /// Returns the sources for the next Indexer. Each continues at its stored cursor or, without a
+  /// cursor, where this indexer began. To be called after `drop`.
   std::vector<sources::SourceStart> resumed_sources() const;
 
-  /// Returns the jobs and lists of a dropped Indexer of this process to the queue. Before `start`.
-  /// Throws postgres::SqlError.
+  /// Returns the jobs and lists of a dropped Indexer of this process to the queue. To be called
+  /// before `start`. Throws postgres::SqlError.
   static void release_backfill(postgres::Session& session, const Clock& clock);
 
-  /// One of each source, in their order.
+  /// Returns the metrics of each source, in the order of the sources.
   std::vector<pipeline::Metrics> metrics() const;
-  /// The progress of backfills; nothing: none is active or queued.
+  /// Returns the progress of backfills; nothing if no backfill is active or queued.
   std::optional<status::BackfillSnapshot> backfill() const;
-  /// What `/health/ready` judges.
+  /// Returns the state from which `/health/ready` follows.
   pages::ProcessState process_state() const;
-  /// The error after which the process must stop; nothing: there is none.
+  /// Returns the error after which the process must stop; nothing if there is none.
   std::optional<std::string> fatal_error() const;
 
  private:
@@ -119,22 +122,24 @@ class Indexer {
   std::unique_ptr<Impl> impl_;
 };
 
-// The options of the parts of an Indexer that follow from its own options alone. Pure.
+// The following functions derive the options of the parts of an Indexer from its own options alone.
+// Pure.
 
-/// Sources that stand by for each other are one group; all others are on their own.
+/// Groups the sources: sources that stand by for each other form one group, and every other source
+/// is its own group.
 std::vector<std::vector<sources::SourceStart>> source_groups(
     const std::vector<sources::SourceStart>& starts);
 
-/// Of one group.
+/// Returns the options for one group of sources.
 sources::SourceRunOptions source_run_options(const IndexerOptions& options,
                                              std::vector<sources::SourceStart> group);
 
-/// `check_handles` has a value.
+/// Requires that `check_handles` has a value.
 accounts::HandleLookups::Options handle_options(const IndexerOptions& options);
 
 accounts::PlcTail::Options plc_tail_options(const IndexerOptions& options);
 
-/// `discover_labelers` has a value.
+/// Requires that `discover_labelers` has a value.
 sources::DiscoveredLabelers::Options labeler_options(const IndexerOptions& options);
 
 }  // namespace skua::app

@@ -6,7 +6,8 @@
 
 namespace skua::app {
 
-/// The declarations of all metrics of `skua run`, `skua backfill` and `skua serve`, each once.
+/// Returns the declarations of all metrics of `skua run`, `skua backfill` and `skua serve`. Each
+/// metric occurs once.
 std::vector<pipeline::MetricDeclaration> metric_registry();
 
 }  // namespace skua::app

@@ -10,7 +10,7 @@
 namespace skua::app {
 namespace {
 
-/// Adds the counts of another source, which has the same labels.
+/// Adds the counts of another source to the sum. Both have the same labels.
 void add_counts(CountsByLabel& sum, const CountsByLabel& counts) {
   sum.resize(counts.size());
   for (std::size_t i = 0; i < counts.size(); ++i) {

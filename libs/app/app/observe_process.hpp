@@ -11,8 +11,8 @@
 
 namespace skua::app {
 
-/// What the parts of an Indexer know about its state. `accounts` and `plc_tail` may be null. Any
-/// thread. The phase is `Running`.
+/// Collects what the parts of an Indexer know about its state. `accounts` and `plc_tail` may be
+/// null. The phase is `Running`. Any thread.
 pages::ProcessState observe_process(const std::vector<std::unique_ptr<sources::SourceRun>>& runs,
                                     const accounts::NetworkAccounts* accounts,
                                     const accounts::PlcTail* plc_tail,

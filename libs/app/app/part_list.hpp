@@ -9,22 +9,22 @@
 
 namespace skua::app {
 
-/// A part of a process: the steps of its life. A part leaves out the steps that it does not have.
+/// A part of a process: the steps of its life. A null step is skipped.
 struct Part {
   using Deadline = std::chrono::steady_clock::time_point;
 
   std::function<void()> start = nullptr;
 
-  // The steps of a stop, in this order.
-  /// Takes nothing more from outside.
+  // The following steps stop a part, in this order.
+  /// Stops taking input.
   std::function<void()> close = nullptr;
-  /// Waits until all that it has taken is durable. False: something is not.
+  /// Waits until all input of the part is durable. Returns false if some is not.
   std::function<bool(Deadline)> drain = nullptr;
-  /// Ends its threads. `is_drained`: `drain` of all parts has returned true.
+  /// Ends the threads of the part. `is_drained` is true if `drain` of all parts has returned true.
   std::function<void(bool is_drained)> end = nullptr;
-  /// Saves its position. False: it is not saved.
+  /// Saves the position of the part. Returns false if it could not be saved.
   std::function<bool()> save = nullptr;
-  /// Instead of `save`: the database is another one.
+  /// Replaces `save` if the database is another one.
   std::function<void()> drop = nullptr;
 
   /// Adds the metrics that all sources of the process share. Any thread.
@@ -32,17 +32,17 @@ struct Part {
 };
 
 /// The parts of a process, in the order of their start. Each step of a stop goes through the parts
-/// in the reverse order, and begins when the step before it has ended for all parts. Owned and
-/// called by one thread, except `add_metrics`.
+/// in the reverse order, and begins after the step before has ended for all parts. One thread owns
+/// the list and calls its functions, except `add_metrics`.
 class PartList {
  public:
   void add(Part part) { parts_.push_back(std::move(part)); }
 
   void start();
-  /// All steps of a stop. False: something is not durable, or a position is not saved. `patience`:
-  /// how long `drain` takes at most.
+  /// Runs all steps of a stop. Returns false if some input is not durable, or a position is not
+  /// saved. The `drain` steps take at most `patience`.
   bool stop(std::chrono::milliseconds patience);
-  /// The same without waiting and without saving.
+  /// Runs the steps of a stop without waiting, with `drop` instead of `save`.
   void drop();
 
   /// Any thread.

@@ -23,7 +23,8 @@
 namespace skua::app {
 namespace {
 
-/// A pipe can be read only once, and counts as the capture of a relay.
+/// Returns whether a capture begins with a frame of a labeler. A pipe can be read only once, so it
+/// counts as the capture of a relay.
 bool begins_with_labels(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return false;
   transport::CaptureReader capture(file);
@@ -48,7 +49,7 @@ class Replay::Impl {
         pool_(runtime_),
         pipeline_(runtime_,
                   {.sources = {source()},
-                   // All labels wait for the same keys.
+                   // All labels wait for the same keys, so several threads would not help.
                    .decode_threads = is_of_labeler_ ? 1 : options_.decode_threads,
                    .in_flight = options_.in_flight,
                    .make_decoder = is_of_labeler_ ? sources::make_label_decoder : nullptr,
@@ -64,14 +65,14 @@ class Replay::Impl {
   void start() {
     reader_ = std::jthread([this](const std::stop_token& stop) {
       read(stop);
-      // All is durable only when nothing is in flight: that is what the user waits for.
+      // The user waits until all events are durable, which is certain only when none is in flight.
       wait_until_empty(stop);
       retention::RemovalMetrics removals;
       repeat_until(stop, [&](postgres::Session& session) {
         return retention::purge_deleted(session, stop, removals) == 0 &&
                writer::purges_after(session, "").empty();
       });
-      // One whose server failed is due again later: it is not waited for.
+      // A look-up whose server failed is due again later, and the end does not wait for it.
       if (handles_) {
         repeat_until(stop, [&](postgres::Session& session) {
           return writer::due_handles(session, clock_.now(), 1).empty();
@@ -148,9 +149,9 @@ class Replay::Impl {
     problem_.with([&](auto& problem) { problem = capture_.problem(); });
   }
 
-  /// False: stop was asked for.
+  /// Waits until the pipeline has room. Returns false if a stop was requested.
   bool wait_for_room(const std::stop_token& stop) {
-    // Shared with the wake-up, which may come after this call has returned.
+    // The signal is shared with the callback, which may come after this call has returned.
     struct Signal {
       std::mutex mutex;
       std::condition_variable_any came;
@@ -172,7 +173,7 @@ class Replay::Impl {
     }
   }
 
-  /// Calls `is_done(session)` until it returns true.
+  /// Calls `is_done(session)` until it returns true or a stop is requested.
   template <class F>
   void repeat_until(const std::stop_token& stop, F&& is_done) {
     constexpr std::chrono::milliseconds kPause{200};

@@ -20,47 +20,48 @@ namespace skua::app {
 struct ReplayOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
-  /// Of a relay or of a labeler, which the first frame shows; a pipe: of a relay.
+  /// The capture of a relay or of a labeler, as its first frame shows. A pipe is taken for the
+  /// capture of a relay.
   std::filesystem::path file;
-  /// Gives keys; null: nothing is verified. A capture is verified against itself: the stored heads
-  /// are neither used nor changed.
+  /// The source of keys. If it is null, nothing is verified. A capture is verified against itself:
+  /// the stored heads are neither used nor changed.
   std::unique_ptr<accounts::AccountSource> accounts;
   verify::Level level = verify::Level::Full;
-  /// The DNS server that handles are looked up at; nothing: the most recent claim of a handle
+  /// The DNS server for looking up handles. If it is nothing, the most recent claim of a handle
   /// counts without verification.
   std::optional<documents::DnsServer> check_handles;
-  /// For the hosts of handles.
+  /// A file of certificates for the hosts of handles.
   std::string ca_file;
   bool allow_private_hosts = false;
   std::size_t decode_threads = 2;
   pipeline::InFlightList::Limits in_flight;
-  /// How long `stop` waits until the events in flight are durable.
+  /// `stop` waits at most this long for the events in flight to become durable.
   std::chrono::milliseconds drain_timeout{15'000};
 };
 
-/// `skua replay`: indexes a capture from its first frame. Saves no cursor. Reads on a thread of its
-/// own; owned and called by one thread.
+/// `skua replay`: indexes a capture from its first frame. Saves no cursor. Reads the capture on its
+/// own thread. One thread owns the replay and calls its functions.
 class Replay {
  public:
-  /// Throws std::runtime_error, with a message for the user, when the file or the database cannot
-  /// be used.
+  /// Throws std::runtime_error with a message for the user if the file or the database cannot be
+  /// used.
   Replay(ReplayOptions options, const Clock& clock);
   ~Replay();
 
   void start();
-  /// Waits for the end, at most so long. True: all frames were read, all events are durable, and no
-  /// handle is due for a look-up.
+  /// Waits at most `time` for the end. Returns true if all frames were read, all events are
+  /// durable, and no handle is due for a look-up.
   bool wait_for(std::chrono::milliseconds time);
-  /// Ends the reading and drains. False: some events are not durable.
+  /// Ends the reading and drains. Returns false if some events are not durable.
   bool stop();
 
   pipeline::Metrics metrics() const;
-  /// A problem of the file (an incomplete last frame, garbage), for the user; empty: none. Known at
-  /// the end.
+  /// Returns a problem of the file (an incomplete last frame, garbage) as a text for the user;
+  /// empty if there is none. The problem is known at the end of the reading.
   std::string file_problem() const;
-  /// True: garbage ended the reading before the end of the file.
+  /// Returns true if garbage ended the reading before the end of the file.
   bool file_is_broken() const;
-  /// Why the process must stop; nothing: it need not.
+  /// Returns why the process must stop; nothing if it can continue.
   std::optional<std::string> reason_to_stop() const;
 
  private:

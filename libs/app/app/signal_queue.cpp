@@ -13,7 +13,8 @@
 namespace skua::app {
 namespace {
 
-/// Accounts of one round: with the largest rate, the rounds of an hour give `most_an_hour`.
+/// Returns the number of accounts of one round, so that the rounds of an hour queue `most_an_hour`
+/// accounts at most.
 std::size_t round_size(const SignalQueue::Options& options) {
   const auto rounds = static_cast<std::size_t>(std::chrono::hours(1) / options.interval);
   return std::max<std::size_t>(options.most_an_hour / std::max<std::size_t>(rounds, 1), 1);
@@ -53,7 +54,7 @@ void SignalQueue::queue(postgres::Session& session) {
   std::vector<std::string> dids = accounts_.take(round_size(options_));
   try {
     const filter::CurrentFilter::Snapshot filter = filter_.get();
-    // Without accounts in it the filter lets all accounts pass.
+    // A filter without accounts lets all accounts pass, so nothing must be added to it.
     if (!filter->content().dids.empty()) {
       tables::change_filter(session, tables::FilterEdit::Add, {.collections = {}, .dids = dids});
     }
@@ -61,7 +62,8 @@ void SignalQueue::queue(postgres::Session& session) {
     accounts_.metrics().queued += queued;
     if (queued > 0 && options_.on_queued) options_.on_queued();
   } catch (const postgres::DataError& error) {
-    // Not to be repeated: the names come from the network.
+    // The accounts are not queued again, because their names come from the network and PostgreSQL
+    // refused them.
     accounts_.metrics().dropped += dids.size();
     logger("backfill")
         ->warn("{} accounts of signal collections were refused: {}", dids.size(), error.what());

@@ -12,23 +12,23 @@
 namespace skua::app {
 
 /// Queues the repositories of the accounts that SignalAccounts notices. If the filter names
-/// accounts, it adds them to the filter. A thread and a connection of its own.
+/// accounts, adds the noticed accounts to the filter. Has its own thread and connection.
 class SignalQueue {
  public:
   struct Options {
     std::chrono::milliseconds interval{2'000};
-    /// How many accounts are queued in an hour; more wait.
+    /// The maximum number of accounts that are queued in an hour. Further accounts wait.
     std::size_t most_an_hour = 100'000;
-    /// Jobs were added; called on the thread.
+    /// The thread calls this function after it has added jobs.
     std::function<void()> on_queued;
   };
 
-  /// All outlive it.
+  /// All arguments must outlive the queue.
   SignalQueue(postgres::Runtime& runtime, Options options, pipeline::SignalAccounts& accounts,
               const filter::CurrentFilter& filter);
 
   void start() { thread_.start(); }
-  /// Queues the accounts that wait, if the database answers, and ends the thread.
+  /// Queues the waiting accounts, if the database answers, and ends the thread.
   void stop();
 
   const pipeline::SignalMetrics& metrics() const { return accounts_.metrics(); }
@@ -39,7 +39,7 @@ class SignalQueue {
   const Options options_;
   pipeline::SignalAccounts& accounts_;
   const filter::CurrentFilter& filter_;
-  /// The one of jobs.
+  /// The clock that jobs use.
   const Clock& clock_;
   postgres::SessionThread thread_;
 };

@@ -32,7 +32,7 @@ constexpr std::array<Action, 10> kActions = {{
   throw Refusal(400, "InvalidRequest", message);
 }
 
-/// The only member of the body.
+/// Returns the value of the body's only member.
 json member_of(const std::string& body, std::string_view name) {
   json object = json::parse(body, nullptr, false);
   if (!object.is_object()) refuse("the body is not a JSON object");
@@ -45,7 +45,8 @@ json member_of(const std::string& body, std::string_view name) {
 
 std::vector<std::int64_t> ids_of(const json& value) {
   const auto is_id = [](const json& id) {
-    // An unsigned number beyond int64 would become negative.
+    // The second comparison is needed because an unsigned number beyond int64 would become
+    // negative.
     return id.is_number_integer() && id > 0 && id.get<std::int64_t>() > 0;
   };
   if (!value.is_array() || value.empty() || value.size() > kMostIds ||
@@ -86,7 +87,7 @@ Arguments parse_arguments(Parameter parameter, const std::string& body) {
     }
     return {.did = text};
   }
-  // PostgreSQL has no text with a zero byte.
+  // The check for a zero byte is needed because a PostgreSQL text cannot contain one.
   if (text.empty() || text.size() > kLongestName || text.find('\0') != std::string::npos) {
     refuse(fmt::format("name is a text of 1 to {} bytes", kLongestName));
   }

@@ -13,7 +13,7 @@
 
 namespace skua::admin {
 
-/// A request that cannot be carried out: the answer to the client.
+/// A request that cannot be executed, with the answer to the client.
 class Refusal : public std::runtime_error {
  public:
   Refusal(unsigned status, const char* error, const std::string& message)
@@ -27,52 +27,54 @@ class Refusal : public std::runtime_error {
   const char* error_;
 };
 
-/// What an action applies to: the one member of the JSON body.
+/// The kind of object that an action applies to. The JSON body has exactly this member.
 enum class Parameter : std::uint8_t {
-  /// `name`: of a consumer.
+  /// The member `name` is the name of a consumer.
   Name,
-  /// `ids`: of dead letters.
+  /// The member `ids` has the numbers of dead letters.
   Ids,
-  /// `did`: of an account.
+  /// The member `did` is the DID of an account.
   Did,
 };
 
-/// `name`, `ids`, `did`.
+/// Returns the name of the member: `name`, `ids` or `did`.
 std::string_view to_string(Parameter parameter);
 
-/// The most letters of a request.
+/// The maximum number of dead letters in a request.
 inline constexpr std::size_t kMostIds = 100;
-/// The longest name of a consumer, in bytes.
+/// The maximum length of a consumer's name, in bytes.
 inline constexpr std::size_t kLongestName = 200;
 
-/// The checked body of a request. Only the member of the action is set.
+/// The checked body of a request. Only the member that the action needs is set.
 struct Arguments {
   std::string name = {};
-  /// Sorted, without duplicates.
+  /// The numbers are sorted and have no duplicates.
   std::vector<std::int64_t> ids = {};
   std::string did = {};
 };
 
-/// Throws Refusal (400) for a body that is not exactly this parameter with a valid value.
+/// Parses the body of a request. Throws Refusal (400) if the body is not an object with exactly
+/// this member and a valid value.
 Arguments parse_arguments(Parameter parameter, const std::string& body);
 
-/// One line for the log.
+/// Returns the arguments as one line for the log.
 std::string text_of(Parameter parameter, const Arguments& arguments);
 
-/// An action of an operator: the same as a command. Declared once, in `actions`; the routes and
-/// `/admin/check` are derived from it.
+/// An action of an operator, equal to a command. Each action is declared once, in `actions`; the
+/// routes and `/admin/check` are derived from this list.
 struct Action {
   const char* path;
   Parameter parameter;
-  /// The command that does the same.
+  /// The command with the same effect.
   const char* command;
-  /// Returns the answer to the client. Throws Refusal and postgres::SqlError.
+  /// Executes the action and returns the answer to the client. Throws Refusal and
+  /// postgres::SqlError.
   http_server::Response (*run)(postgres::Session& session, const Arguments& arguments);
 };
 
 std::span<const Action> actions();
 
-// The actions, by what they apply to.
+// The actions, grouped by the kind of object that they apply to.
 http_server::Response pause_consumer(postgres::Session& session, const Arguments& arguments);
 http_server::Response resume_consumer(postgres::Session& session, const Arguments& arguments);
 http_server::Response reset_consumer(postgres::Session& session, const Arguments& arguments);

@@ -33,7 +33,7 @@ Response excluded_response(const std::string& did, bool is_excluded, std::size_t
   return {.body = body.dump() + "\n"};
 }
 
-/// The live consumer of a name; during a rebuild there is a second one.
+/// Returns the live consumer of a name. During a rebuild a second consumer has the same name.
 std::optional<consumers::Consumer> find_consumer(postgres::Session& session,
                                                  const std::string& name) {
   for (consumers::Consumer& consumer : consumers::read_consumers(session)) {
@@ -47,7 +47,7 @@ std::optional<consumers::Consumer> find_consumer(postgres::Session& session,
                 fmt::format("there is no consumer '{}'", printable(name, kLongestName)));
 }
 
-/// Changes a consumer. The answer has its state after the change.
+/// Changes a consumer. The answer has the consumer's state after the change.
 template <class Change>
 Response change_consumer(postgres::Session& session, const std::string& name, Change change) {
   if (!find_consumer(session, name)) refuse_unknown(name);
@@ -63,15 +63,15 @@ Response change_consumer(postgres::Session& session, const std::string& name, Ch
   return {.body = body.dump() + "\n"};
 }
 
-/// A reason may be long.
+/// The maximum length of a text in an answer, because the reason of a dead letter may be long.
 constexpr std::size_t kMostText = 500;
-/// Of letters that an operator finished here.
+/// The note of letters that an operator finished through the admin API.
 constexpr const char* kNote = "admin API";
 
 using FinishLetters = std::vector<std::int64_t>(postgres::Session&, const tables::LetterFilter&,
                                                 std::string_view);
 
-/// Refuses a request that names letters that do not exist, before anything changes.
+/// Refuses the request before any change if one of the letters does not exist.
 void require_letters(postgres::Session& session, const std::vector<std::int64_t>& ids) {
   const auto known = tables::letter_ids(session, {.ids = ids});
   std::vector<std::int64_t> missing;

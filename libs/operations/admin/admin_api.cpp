@@ -20,12 +20,13 @@ using http_server::Response;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kUntilNotified{60'000};
-/// Of a result in the log, in characters.
+/// The maximum length of a result in the log, in characters.
 constexpr std::size_t kLoggedResult = 300;
-/// insufficient_privilege
+/// The SQLSTATE of insufficient_privilege.
 constexpr const char* kNoPrivilege = "42501";
 
-/// A lock of another session does not stop the API for longer.
+/// Limits the time of a statement, so that a lock of another session does not stop the API for
+/// longer.
 void limit_admin_statements(postgres::Session& session) {
   session.run("SET statement_timeout = '20s'");
 }
@@ -35,7 +36,7 @@ Response database_unavailable() {
                         "the database does not answer: try again later");
 }
 
-/// The paths of the API, for a client that has the token.
+/// Returns the paths of the API to a client that has sent the token.
 Response check_response() {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Action& action : actions()) {
@@ -64,7 +65,7 @@ const char* name_of_request_end(std::size_t index) {
 }
 
 RequestEnd end_of_request(unsigned status) {
-  // 429: too many wrong tokens.
+  // The status 429 means too many wrong tokens.
   if (status == 401 || status == 429) return RequestEnd::Unauthorized;
   if (status >= 500) return RequestEnd::Failed;
   return status >= 400 ? RequestEnd::Rejected : RequestEnd::Executed;
@@ -101,7 +102,8 @@ void AdminApi::add_routes(http_server::Server::Routes& routes) {
                               exchange->answer(std::move(response));
                             },
                             guard};
-  // Without the token a client does not learn which paths exist.
+  // The guard also answers unknown paths, so that a client without the token does not learn which
+  // paths exist.
   for (const char* others : {"/admin", "/admin/*"}) routes[others] = {Method::Get, nullptr, guard};
 }
 
@@ -156,7 +158,8 @@ milliseconds AdminApi::round(postgres::LazySession& session) {
   try {
     answer(*next, respond(session, *next));
   } catch (const postgres::ServerError&) {
-    // The server's answer may be lost after a commit: all actions may be repeated.
+    // The server's answer may be lost after a commit, so the client may repeat the action. All
+    // actions permit this.
     auto rest = waiting_.with([](auto& waiting) { return std::exchange(waiting, {}); });
     answer(*next, database_unavailable());
     for (const Waiting& waiting : rest) answer(waiting, database_unavailable());

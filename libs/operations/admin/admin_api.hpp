@@ -21,17 +21,17 @@ namespace skua::admin {
 /// How a request to the admin API ended.
 enum class RequestEnd : std::uint8_t {
   Executed,
-  /// The arguments were wrong, or the state did not allow the action.
+  /// The arguments were wrong, or the state of the object did not allow the action.
   Rejected,
-  /// The database did not answer, or too many actions waited.
+  /// The database did not answer, or too many actions were waiting.
   Failed,
-  /// There was no token, or a wrong one.
+  /// The request had no token, or a wrong token.
   Unauthorized,
 };
 inline constexpr std::size_t kRequestEnds = 4;
 const char* name_of_request_end(std::size_t index);
 
-/// Of the status of an answer.
+/// Returns the end that corresponds to the status of an answer.
 RequestEnd end_of_request(unsigned status);
 
 /// Metrics of the admin API. Any thread.
@@ -43,13 +43,13 @@ struct AdminMetrics {
 
 /// The admin API of a running process: `GET /admin/check`, and a POST path for each action
 /// (action.hpp). A guard refuses requests without the token before their body is read. One thread
-/// with a session of its own executes the actions in their order; the requests wait in a bounded
+/// with its own session executes the actions in their order; waiting requests are in a bounded
 /// queue. Each action is logged with its result. Owned by one thread.
 class AdminApi {
  public:
-  /// Requests that wait.
+  /// The maximum number of waiting requests.
   static constexpr std::size_t kQueue = 16;
-  /// A request that has waited longer is not executed: its client has an answer soon.
+  /// A request that has waited longer is not executed, so that its client gets an answer soon.
   static constexpr std::chrono::seconds kLongestWait{20};
 
   struct Options {
@@ -60,15 +60,15 @@ class AdminApi {
   AdminApi(const AdminApi&) = delete;
   AdminApi& operator=(const AdminApi&) = delete;
 
-  /// Adds the paths, and `/admin/*`, to a server, which must stop before this object ends.
+  /// Adds the paths, and `/admin/*`, to a server. The server must stop before this object ends.
   void add_routes(http_server::Server::Routes& routes);
 
-  /// Whether there is a token.
+  /// Returns whether there is a token.
   bool is_enabled() const { return guard_.has_token(); }
   /// Any thread.
   const AdminMetrics& metrics() const { return metrics_; }
 
-  /// Without a token there is no thread.
+  /// Starts the thread, if there is a token.
   void start();
   /// Idempotent.
   void stop() { thread_.stop(); }

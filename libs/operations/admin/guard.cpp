@@ -18,14 +18,14 @@ namespace skua::admin {
 
 namespace {
 
-/// More than the longest token with spaces around it.
+/// The maximum size of the file, which exceeds that of the longest token with spaces around it.
 constexpr std::size_t kLargestFile = 8 * 1024;
-/// Rights of users that are neither the owner nor in the group.
+/// The rights of users that are neither the owner nor in the group of the file.
 constexpr ::mode_t kRightsOfOthers = 0007;
 
 class OpenFile {
  public:
-  /// A FIFO without a writer does not block.
+  /// Opens a file. With O_NONBLOCK a FIFO without a writer does not block.
   explicit OpenFile(const std::string& name)
       : name_(name), number_(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (number_ < 0) fail();
@@ -42,7 +42,7 @@ class OpenFile {
     return state;
   }
 
-  /// At most `most` bytes.
+  /// Reads at most `most` bytes.
   std::string read(std::size_t most) const {
     std::string content(most, '\0');
     std::size_t size = 0;

@@ -15,43 +15,47 @@
 namespace skua::admin {
 
 /// A file that cannot give the token. The message tells the operator the file, the reason and the
-/// cure, and has nothing of its content.
+/// cure, and contains nothing of the file's content.
 class TokenError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The secret of the admin API. It keeps only the digest of the token. Immutable: any thread.
+/// The secret of the admin API. Keeps only the digest of the token. Immutable, so any thread may
+/// use it.
 class Token {
  public:
-  /// In characters.
+  /// The limits of the token's length, in characters.
   static constexpr std::size_t kShortest = 20;
   static constexpr std::size_t kLongest = 1'024;
 
-  /// Reads a regular file with one token of printable ASCII characters; spaces and line ends around
-  /// it do not count. Other users than the owner and the group of the file must have no rights on
-  /// it. Throws TokenError.
+  /// Reads a regular file with one token of printable ASCII characters. Spaces and line ends around
+  /// the token are ignored. Users other than the owner and the group of the file must have no
+  /// rights on the file. Throws TokenError.
   static Token read(const std::string& file);
 
   explicit Token(std::string_view token);
 
-  /// The time does not depend on how much of the token is right.
+  /// Compares a text with the token. The time of the comparison does not depend on the number of
+  /// correct characters.
   bool matches(std::string_view token) const;
 
  private:
   atproto::Digest digest_;
 };
 
-/// Counts the wrong tokens of each client address, so that a client cannot try many. Its memory is
-/// bounded: beyond `kAddresses` it forgets the address whose minute began first. One thread.
+/// Counts the wrong tokens of each client address, so that a client cannot try many tokens. The
+/// memory is bounded: beyond `kAddresses` addresses, the address whose minute began first is
+/// removed. One thread.
 class WrongTokens {
  public:
   static constexpr std::size_t kAllowed = 10;
   static constexpr std::chrono::seconds kWindow{60};
   static constexpr std::size_t kAddresses = 1'024;
 
-  /// Whether the address has sent `kAllowed` wrong tokens within a window that has not ended.
+  /// Returns whether the address has sent `kAllowed` wrong tokens within a window that has not
+  /// ended.
   bool is_refused(const std::string& address, Timestamp now) const;
-  /// The address has sent a wrong token.
+  /// Counts a wrong token of the address.
   void add(const std::string& address, Timestamp now);
 
   std::size_t size() const { return by_address_.size(); }
@@ -65,16 +69,17 @@ class WrongTokens {
   std::map<std::string, Window> by_address_;
 };
 
-/// Decides from the header of a request whether its client may use the admin API. For the thread of
-/// the server.
+/// Decides from the header of a request whether its client may use the admin API. The thread of the
+/// server calls it.
 class Guard {
  public:
   struct Options {
-    /// Nothing: all requests are refused.
+    /// The token; if it is nothing, all requests are refused.
     std::optional<Token> token;
-    /// The setting that names the file of the token, for the answer without a token.
+    /// The setting that names the file of the token. An answer without a configured token mentions
+    /// the setting.
     std::string setting;
-    /// Does not jump; it outlives the guard.
+    /// A clock that does not jump. It must outlive the guard.
     const Clock& clock = monotonic_clock();
   };
 
@@ -82,8 +87,9 @@ class Guard {
 
   bool has_token() const { return options_.token.has_value(); }
 
-  /// Nothing: the client has sent the token. A client address with too many wrong tokens is refused
-  /// without a comparison. Requests without a token do not count as wrong ones.
+  /// Returns the refusal of a request; nothing if the client has sent the token. A client address
+  /// with too many wrong tokens is refused without a comparison. Requests without a token do not
+  /// count as wrong tokens.
   std::optional<http_server::Response> refusal(const http_server::Request& request);
 
  private:

@@ -33,7 +33,7 @@ class Candidates {
   void add_options(const Walk& walk) {
     for (const CLI::App* command : walk.scopes()) {
       for (const CLI::Option* option : visible_options(*command)) {
-        // Each command has a --help of its own.
+        // Each command has its own --help, so the inherited one is skipped.
         if (option == command->get_help_ptr() && command != &walk.command()) continue;
         for (const std::string& name : option->get_lnames()) {
           add("--" + name, option->get_description());
@@ -50,8 +50,8 @@ class Candidates {
     }
   }
 
-  /// Adds the values that the type of an option lists; `before` is the part of the word before the
-  /// value.
+  /// Adds the values that the type of an option lists. `before` is the part of the word that
+  /// precedes the value.
   void add_values(std::string_view type, const std::string& before) {
     while (!type.empty()) {
       const std::string_view part = type.substr(0, type.find('|'));
@@ -71,7 +71,8 @@ class Candidates {
   Completion& completion_;
 };
 
-/// `skua help run`: commands follow, and at first also what else the help explains.
+/// Completes the words after `skua help`: commands at each level, and at the first level also the
+/// other topics of the help.
 void complete_help(const CLI::App& root, std::span<const std::string> words,
                    const KnownValues& known_values, Candidates& candidates) {
   const CLI::App* command = &root;
@@ -88,9 +89,9 @@ void complete_help(const CLI::App& root, std::span<const std::string> words,
   }
 }
 
-// @P@ is the program, @F@ is its name as part of a function's name.
+// In the scripts, @P@ is the program, and @F@ is its name as part of a function's name.
 
-// bash splits words at '=', which becomes a separate word between option and value.
+// bash splits words at '=', so that '=' becomes a separate word between option and value.
 constexpr std::string_view kBash = R"(# bash completion for @P@
 _@F@() {
   local program=${COMP_WORDS[0]/#\~/$HOME} words=() word text i

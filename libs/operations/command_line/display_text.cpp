@@ -25,7 +25,7 @@ bool is_ascii(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// The code point at `place`, which moves behind it. `text` is UTF-8.
+/// Returns the code point at `place`, and moves `place` behind it. `text` is UTF-8.
 UChar32 next_code_point(std::string_view text, std::size_t& place) {
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data());
   const auto size = static_cast<std::int64_t>(text.size());
@@ -43,7 +43,7 @@ bool is_mark(UChar32 c) {
 
 std::size_t width_of(UChar32 c) {
   if (c < 0x300) return 1;
-  // The later parts of a syllable of Hangul join its first one.
+  // The later parts of a Hangul syllable join the first part, so they take no columns.
   constexpr UChar32 kFirstVowel = 0x1160;
   constexpr UChar32 kLastFinal = 0x11ff;
   const auto type = u_charType(c);
@@ -64,7 +64,7 @@ std::size_t width_of_cluster(std::string_view cluster) {
   return std::min<std::size_t>(width, 2);
 }
 
-/// Finds the ends of clusters. One for each thread, because opening one is slow.
+/// Finds the ends of clusters. Each thread keeps its own instance, because creating one is slow.
 class ClusterEnds {
  public:
   ClusterEnds() {
@@ -124,7 +124,7 @@ std::vector<Cluster> clusters_of(std::string_view text) {
   return clusters;
 }
 
-/// The size in bytes of the longest prefix of whole clusters within `columns`.
+/// Returns the size in bytes of the longest prefix of whole clusters within `columns`.
 std::size_t prefix_within(const std::vector<Cluster>& clusters, std::size_t columns) {
   std::size_t bytes = 0;
   std::size_t width = 0;
@@ -136,14 +136,16 @@ std::size_t prefix_within(const std::vector<Cluster>& clusters, std::size_t colu
   return bytes;
 }
 
-/// Where a line of the text ends: before a blank, or within a word that is longer than a line.
+/// Returns where a line of the text ends: before a blank, or within a word that is longer than a
+/// line.
 std::size_t line_end(std::string_view text, std::size_t columns) {
   const auto clusters = clusters_of(text);
   const std::size_t within = prefix_within(clusters, columns);
   if (within == text.size()) return within;
   const std::size_t blank = text.rfind(' ', within);
   if (blank != std::string_view::npos && blank > 0) return blank;
-  // A cluster of two columns does not fit into one: it must not stay forever.
+  // A cluster of two columns does not fit into one column. The line takes it anyway, because the
+  // text could never advance otherwise.
   return std::max(within, clusters.front().text.size());
 }
 
@@ -218,7 +220,7 @@ std::string Table::text(std::size_t indent) const {
       line += columns_[i].is_number ? blanks + cells[i] : cells[i] + blanks;
       line.append(kGap, ' ');
     }
-    // Nothing but blanks may follow the last cell.
+    // Blanks after the last cell are removed.
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   };

@@ -21,7 +21,7 @@ int finish(const char* program, int code) {
   const bool is_flushed = std::fflush(stdout) == 0;
   const int error = errno;
   if (is_flushed && !output_failed()) return code;
-  // For an earlier write only the failure is known, not its reason.
+  // If an earlier write failed, only the failure is known, and not its reason.
   const std::string reason =
       is_flushed ? std::string() : ": " + std::generic_category().message(error);
   print_stderr("{}: cannot write to stdout{}\n", program, reason);

@@ -9,10 +9,11 @@
 namespace skua::command_line {
 namespace {
 
-/// The least width of a text beside its indent.
+/// The minimum width of a text beside its indent.
 constexpr std::size_t kNarrowest = 20;
 
-/// The line, and below it what does not fit, behind `indent` blanks.
+/// Returns the line in parts of at most `columns`. All parts but the first begin with `indent`
+/// blanks.
 std::string hanging(const std::string& line, std::size_t indent, std::size_t columns) {
   if (line.size() <= indent) return line + "\n";
   std::string text = line.substr(0, indent);
@@ -26,7 +27,7 @@ std::string hanging(const std::string& line, std::size_t indent, std::size_t col
   return text;
 }
 
-/// Where the text of an entry begins: behind two blanks that follow its name.
+/// Returns the column where the text of an entry begins, after the two blanks that follow its name.
 std::size_t text_column(const std::string& entry) {
   const std::size_t name = entry.find_first_not_of(' ');
   const std::size_t gap = entry.find("  ", name);

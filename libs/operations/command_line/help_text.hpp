@@ -8,9 +8,9 @@
 
 namespace skua::command_line {
 
-/// Prints the help of commands in lines of at most `columns`: it breaks the meanings of options,
-/// and the paragraphs and the exit codes of the footer. Examples stay whole, because they are
-/// copied. Without `columns`, lines have the form in which they are written.
+/// Prints the help of commands in lines of at most `columns`: breaks the descriptions of options,
+/// and the paragraphs and the exit codes of the footer. Examples are not broken, because users copy
+/// them. Without `columns`, lines keep their written form.
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(std::optional<std::size_t> columns) : columns_(columns) {}
@@ -25,8 +25,8 @@ class HelpFormatter : public CLI::Formatter {
   const std::optional<std::size_t> columns_;
 };
 
-/// A footer in lines of at most `columns`. A blank line ends a paragraph. The lines of a section
-/// `Examples:` stay whole; other indented lines are entries, such as `  0  success`.
+/// Breaks a footer into lines of at most `columns`. A blank line ends a paragraph. The lines of a
+/// section `Examples:` are not broken; other indented lines are entries, such as `  0  success`.
 std::string wrapped_footer(const std::string& footer, std::size_t columns);
 
 }  // namespace skua::command_line

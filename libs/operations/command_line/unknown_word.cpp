@@ -30,7 +30,8 @@ std::vector<std::string> option_names(const Walk& walk) {
   return names;
 }
 
-/// The message names the most similar word, otherwise the command that lists all of them.
+/// Returns an error message with the most similar known word or, without one, the command that
+/// lists all words.
 std::string message(const char* what, std::string_view word, const CLI::App& command,
                     const std::optional<std::string>& meant) {
   const std::string unknown = fmt::format("unknown {} '{}'", what, word);
@@ -44,7 +45,8 @@ std::string about_command(const CLI::App& parent, const std::string& word,
   return message("command", word, parent, meant);
 }
 
-/// Accounts, files and URLs also contain other characters.
+/// Returns whether a word can be a mistyped subcommand. Accounts, files and URLs contain other
+/// characters.
 bool is_plain(const std::string& word) {
   return std::all_of(word.begin(), word.end(),
                      [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
@@ -53,7 +55,7 @@ bool is_plain(const std::string& word) {
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the table: the current one, and the two before it.
+  // The algorithm needs three rows of the table: the current row, and the two rows before it.
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -97,7 +99,7 @@ std::optional<std::string> unknown_word(const CLI::App& root, std::span<const st
       const std::string name = word.substr(0, word.find('='));
       return message("option", name, walk.command(), suggestion(name, option_names(walk)));
     }
-    // For a command with both arguments and subcommands, a mistyped subcommand looks like an
+    // If a command has both arguments and subcommands, a mistyped subcommand looks like an
     // argument.
     if (kind == Walk::Word::Argument && walk.takes_options() && is_plain(word)) {
       const auto meant = suggestion(word, command_names(walk.command()));

@@ -4,11 +4,11 @@ namespace skua::command_line {
 namespace {
 
 bool is_option(const std::string& word) {
-  // "-" alone is standard input, and "-5" a number.
+  // A single "-" is standard input, and "-5" is a number; neither is an option.
   return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9');
 }
 
-/// Whether more values may follow the first one.
+/// Returns whether more values may follow the first value of an option.
 bool takes_several(const CLI::Option& option) {
   return option.get_allow_extra_args() && option.get_expected_max() > 1;
 }

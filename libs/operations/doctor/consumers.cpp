@@ -35,7 +35,7 @@ Finding finding_of(const consumers::Consumer& consumer) {
 struct LeaseKind {
   std::string_view noun;
   std::string_view cure;
-  /// Counts the leases of this kind that have ended.
+  /// The statement counts the leases of this kind that have ended.
   const postgres::Statement& ended;
 };
 
@@ -44,7 +44,7 @@ struct EndedCount {
   std::chrono::seconds oldest;
 };
 
-/// In the order of EndedLeases::Kind.
+/// The kinds have the order of EndedLeases::Kind.
 constexpr std::array kLeaseKinds{
     LeaseKind{"repository of a backfill",
               "Start `skua backfill` or `skua run`: it continues the backfill.",

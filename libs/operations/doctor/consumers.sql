@@ -1,6 +1,6 @@
 -- fragment: ended_leases
--- The leases that ended a minute ago or earlier, of a table with their ends: how many, and the seconds since the first
--- of these ends.
+-- Counts the leases of a table that ended a minute ago or earlier, and the seconds since the first of these ends. The statement
+-- defines `leases` with the ends.
 SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(ends)), 0)::int8
 FROM leases
 WHERE ends < clock_timestamp() - interval '1 minute'

@@ -17,13 +17,14 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Relays keep their events for some days.
+/// A cursor of this age is old, because relays keep their events for only some days.
 constexpr std::chrono::hours kOldCursor{24};
-/// A source is behind if its lag is longer.
+/// A source with a longer lag is behind.
 constexpr std::chrono::minutes kLongLag{5};
-/// A tail asks every three seconds. After a pause it needs some time.
+/// A tail requests the export every three seconds, but needs some time after a pause.
 constexpr std::chrono::minutes kOldPlcCursor{10};
-/// A clock that was set back gives no negative age, and a wrong value in the table no overflow.
+/// Converts an age to seconds. A clock that was set back gives no negative age, and a wrong value
+/// in the table causes no overflow.
 seconds age_of(double age) {
   constexpr double kLongest = 1e10;
   return seconds(static_cast<std::int64_t>(age > 0 ? std::min(age, kLongest) : 0));

@@ -38,7 +38,7 @@ struct DatabaseChecks::Shared {
   std::condition_variable changed;
   bool ended = false;
   DatabaseFindings found;
-  /// After a stop request no further check begins, because the caller no longer waits.
+  /// After this request no further check begins, because the caller no longer waits.
   std::stop_source abandoned;
 
   void add(Findings findings) {
@@ -49,13 +49,13 @@ struct DatabaseChecks::Shared {
 
 namespace {
 
-/// A group of checks that need one observation.
+/// A group of checks that share one observation.
 struct DatabaseCheck {
   const char* name;
   Findings (*run)(postgres::Session& session);
 };
 
-/// Checks that any database permits.
+/// These checks work with any database.
 constexpr std::array kServerChecks{
     DatabaseCheck{"settings",
                   [](postgres::Session& session) {
@@ -73,7 +73,7 @@ constexpr std::array kServerChecks{
         [](postgres::Session& session) { return Findings{judge_role(read_role(session))}; }},
 };
 
-/// Checks that need the schema of this program.
+/// These checks need the schema of this program.
 constexpr std::array kSchemaChecks{
     DatabaseCheck{
         "reader role",
@@ -99,7 +99,7 @@ constexpr std::array kSchemaChecks{
           using Kind = EndedLeases::Kind;
           return judge_leases(read_ended_leases(session, {Kind::Jobs, Kind::Lists, Kind::Lanes}));
         }},
-    // Readers may not read this table.
+    // The role skua_reader may not read this table.
     DatabaseCheck{"replays",
                   [](postgres::Session& session) {
                     return judge_leases(read_ended_leases(session, {EndedLeases::Kind::Letters}));
@@ -123,7 +123,7 @@ constexpr std::array kSchemaChecks{
                   }},
 };
 
-/// The problem of the server that an error shows, otherwise `other`.
+/// Returns the problem of the server that an error shows; `other` if it shows none.
 const Problem& problem_of(const std::exception& failure, const Problem& other) {
   const auto* const error = dynamic_cast<const postgres::SqlError*>(&failure);
   const Problem* const found = error == nullptr ? nullptr : postgres::problem_of(*error);
@@ -134,14 +134,14 @@ Finding failed_check(const std::string& name, const std::exception& failure) {
   return warning(name, problem_of(failure, problem("check-failed")), failure.what());
 }
 
-/// One run through all checks.
+/// Runs all checks once.
 class DatabaseRun {
  public:
   DatabaseRun(const DatabaseOptions& options, std::stop_token stop,
               std::function<void(Findings)> add)
       : options_(options), stop_(std::move(stop)), add_(std::move(add)) {}
 
-  /// `set` receives what other checks need.
+  /// Runs the checks. `set` receives the results that other checks need.
   void run(const Clock& clock, const std::function<void(DatabaseFindings)>& set) {
     connect();
     check("server",
@@ -152,7 +152,8 @@ class DatabaseRun {
       is_pooled = pooling.has_value();
       return Findings{judge_pooling(pooling)};
     });
-    // The pooler mixes settings and prepared statements of sessions: other checks would fail.
+    // A pooler mixes the settings and prepared statements of sessions, so all further checks would
+    // fail.
     if (is_pooled) {
       add_({skipped("tables",
                     "the checks of settings, disk, role and tables were not made: the "
@@ -175,7 +176,7 @@ class DatabaseRun {
       is_current = state.kind == SchemaState::Kind::Current;
       return Findings{judge_schema(state)};
     });
-    // The tables of another schema may have other columns.
+    // The tables of another schema version may have other columns.
     if (!is_current) {
       add_({skipped("tables",
                     "the checks of tables were not made: the schema is not that of this "
@@ -192,14 +193,15 @@ class DatabaseRun {
     session_ =
         std::make_unique<postgres::Session>(options_.url, postgres::process_name("skua doctor"));
     session_->limit_lock_waits(options_.limit / 10);
-    // Reports, unlike look-ups by key, need all plans.
+    // Look-ups by key disable some plans; the reports of this session need all plans.
     session_->run(
         fmt::format("SET statement_timeout = {}; RESET enable_seqscan; RESET enable_hashjoin; "
                     "RESET enable_mergejoin; SET default_transaction_read_only = on",
                     (options_.limit / 3).count()));
   }
 
-  /// Runs a check. Its failure is a finding. Throws postgres::SqlError if the server is gone.
+  /// Runs a check, and turns its failure into a finding. Throws postgres::SqlError if the server
+  /// has gone.
   template <class F>
   void check(const std::string& name, F&& work) {
     if (stop_.stop_requested()) return;

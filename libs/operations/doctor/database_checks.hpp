@@ -15,32 +15,34 @@ struct DatabaseOptions {
   /// A libpq connection string.
   std::string url;
   postgres::ServerNeeds needs;
-  /// For all checks together. A statement may take a third of it, and wait for
-  /// a lock for a tenth.
+  /// The time limit of all checks together. A statement may take a third of this time, and wait for
+  /// a lock for a tenth of it.
   std::chrono::milliseconds limit = std::chrono::seconds(30);
 };
 
-/// What the checks of the database found.
+/// The results of the checks of the database.
 struct DatabaseFindings {
   Findings findings;
-  /// PostgreSQL's clock minus the local one; nothing: not known.
+  /// PostgreSQL's clock minus the local clock; nothing if it is unknown.
   std::optional<std::chrono::microseconds> server_ahead = std::nullopt;
-  /// A session that reads a source into the database; nothing: none does, or it is not known.
+  /// A session that reads a source into the database; nothing if there is none, or if it is
+  /// unknown.
   std::optional<std::string> source_reader = std::nullopt;
 };
 
-/// The checks of a database, on a thread of their own. Each check that fails, as for lack of a
-/// right, becomes a finding, and the next one follows. The thread only reads.
+/// Checks a database on its own thread. A check that fails, for example because of a missing right,
+/// becomes a finding, and the next check follows. The thread only reads.
 class DatabaseChecks {
  public:
-  /// Begins. `clock` must outlive the process.
+  /// Starts the checks. `clock` must outlive the process.
   DatabaseChecks(DatabaseOptions options, const Clock& clock);
   ~DatabaseChecks();
   DatabaseChecks(const DatabaseChecks&) = delete;
   DatabaseChecks& operator=(const DatabaseChecks&) = delete;
 
-  /// Waits for the end, at most until the limit. Then it adds a finding that the server does not
-  /// answer, and leaves the thread, which may block in a system call, to the end of the process.
+  /// Waits for the end of the checks until the limit. After the limit it adds a finding that the
+  /// server does not answer, and abandons the thread, which may block in a system call until the
+  /// process ends.
   DatabaseFindings finish();
 
  private:

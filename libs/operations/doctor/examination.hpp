@@ -12,9 +12,9 @@
 
 namespace skua::doctor {
 
-/// What `skua doctor` examines.
+/// The subjects that `skua doctor` examines.
 struct Examination {
-  /// Nothing: no setting names a database.
+  /// The database; nothing if no setting names one.
   std::optional<DatabaseOptions> database;
   /// The sources of the settings, and the PLC directory.
   std::vector<NetworkTarget> targets;
@@ -22,9 +22,9 @@ struct Examination {
   SettingsFound settings;
 };
 
-/// Makes all checks: those of the database and of the network at the same time, so that neither
-/// waits for the other. Ends within the limits of the options. Throws std::runtime_error if the CA
-/// file of `http` cannot be used. `clock` must outlive the process.
+/// Runs all checks. The checks of the database and of the network run at the same time, so that
+/// neither waits for the other. Ends within the limits of the options. Throws std::runtime_error if
+/// the CA file of `http` cannot be used. `clock` must outlive the process.
 Findings examine(const Examination& examination, const Clock& clock);
 
 }  // namespace skua::doctor

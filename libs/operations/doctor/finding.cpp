@@ -14,7 +14,8 @@ namespace skua::doctor {
 
 namespace {
 
-/// Error texts of servers may be long, and the network chooses some of them.
+/// The maximum length of a detail. Error texts of servers may be long, and the network determines
+/// some of them.
 constexpr std::size_t kLongestDetail = 1000;
 
 std::string_view level_name(Level level) {

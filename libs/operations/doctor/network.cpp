@@ -25,7 +25,7 @@ transport::StreamClientOptions one_attempt(transport::Endpoint source, const std
   options.connect_timeout = limit;
   options.close_timeout = kCloseTimeout;
   options.reconnect.first = options.reconnect.longest = std::chrono::hours(1);
-  // No jitter.
+  // A fixed number replaces the random jitter.
   options.random = [] { return 0.9; };
   return options;
 }
@@ -33,7 +33,8 @@ transport::StreamClientOptions one_attempt(transport::Endpoint source, const std
 using std::chrono::microseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Half of this is the error of a comparison of clocks.
+/// A slower answer is not used to compare clocks, because the error of the comparison is half of
+/// this time.
 constexpr std::chrono::seconds kSlowForClocks{2};
 constexpr std::size_t kLargestBody = 64 * 1024;
 
@@ -48,7 +49,7 @@ NetworkAnswer answer_of(const Result<transport::HttpAnswer>& result, const Clock
   }
   answer.status = result->status;
   if (const auto date = transport::host_time(*result); date && took < kSlowForClocks) {
-    // The header has no fraction of a second.
+    // The Date header has no fraction of a second, so half a second is added as the mean fraction.
     constexpr std::chrono::milliseconds kHalfSecond{500};
     const auto sent = clock.now() - std::chrono::round<microseconds>(took / 2);
     answer.clock_ahead = *date + kHalfSecond - sent;
@@ -87,7 +88,7 @@ std::string failure_text(const NetworkTarget& target, const NetworkAnswer& answe
 
 StreamProbe::StreamProbe(transport::Endpoint source, const std::string& ca_file,
                          std::chrono::milliseconds limit)
-    // Normally the client states the end earlier.
+    // The client normally reports the end before this deadline.
     : deadline_(std::chrono::steady_clock::now() + 2 * limit),
       client_(one_attempt(std::move(source), ca_file, limit), *this) {
   client_.start();
@@ -122,7 +123,8 @@ std::vector<NetworkAnswer> ask_network(const std::vector<NetworkTarget>& targets
     probes[i] =
         std::make_unique<StreamProbe>(*targets[i].stream, options.ca_file, options.connect_timeout);
   }
-  // Before the client, whose destruction ends all requests.
+  // The promises are declared before the client, because the destruction of the client ends all
+  // requests and thereby uses the promises.
   std::vector<std::promise<NetworkAnswer>> promises(targets.size());
   transport::HttpClient client(options);
   for (std::size_t i = 0; i < targets.size(); ++i) {

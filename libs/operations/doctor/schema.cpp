@@ -17,7 +17,7 @@ namespace skua::doctor {
 
 namespace {
 
-/// The number of statements and names that a finding shows.
+/// A finding shows at most this number of statements and names.
 constexpr std::size_t kShown = 5;
 
 ExpectedIndex parse_index(std::string_view statement) {
@@ -35,7 +35,8 @@ ExpectedIndex parse_index(std::string_view statement) {
   return {fmt::format("{}.{}", schema, name), is_unique, std::string(statement)};
 }
 
-/// The statement that does not block writers. A partitioned table has no such form.
+/// Returns the statement that builds the index without blocking writers. For a partitioned table
+/// there is no such statement.
 std::string build_statement(const ExpectedIndex& index) {
   std::string statement = index.statement;
   if (statement.find(" ON ONLY ") == statement.npos) {
@@ -65,13 +66,13 @@ Finding missing_finding(const std::vector<const ExpectedIndex*>& missing) {
   const std::string cure =
       fmt::format("Run: {}{}", fmt::join(statements, " "),
                   names.size() > kShown ? " Then run `skua doctor` again for the others." : "");
-  // Without a unique index, writes of its table fail.
+  // Without its unique indexes, writes to a table fail.
   const bool is_needed = std::ranges::any_of(missing, &ExpectedIndex::is_unique);
   return is_needed ? error("indexes", problem("index-missing"), detail, cure)
                    : warning("indexes", problem("index-missing"), detail, cure);
 }
 
-/// What PostgreSQL leaves of an interrupted `reindex index concurrently`.
+/// Returns whether an index is a remainder of an interrupted `reindex index concurrently`.
 bool is_remainder(std::string_view name) {
   return name.find("_ccnew") != name.npos || name.find("_ccold") != name.npos;
 }

@@ -11,54 +11,57 @@
 
 namespace skua::doctor {
 
-/// The schema of the database, compared with that of this program.
+/// The result of comparing the schema of the database with the schema of this program.
 struct SchemaState {
   enum class Kind : std::uint8_t { Current, Old, Newer, Other };
   Kind kind = Kind::Current;
-  /// Of a current one: the newest migration. Otherwise: the difference.
+  /// If the schema is current, the newest migration; otherwise the difference.
   std::string text = {};
 };
 
-/// Throws postgres::SqlError.
+/// Compares the schema of the database with that of this program. Throws postgres::SqlError.
 SchemaState read_schema_state(postgres::Session& session);
 
-/// Pure.
+/// Judges the result of the comparison. Pure.
 Finding judge_schema(const SchemaState& state);
 
-/// An index of the schema.
+/// An index that the schema of this program has.
 struct ExpectedIndex {
-  /// With its schema, such as `bsky.posts_quote`.
+  /// The qualified name, such as `bsky.posts_quote`.
   std::string name;
   bool is_unique = false;
-  /// Without a semicolon.
+  /// The statement without a semicolon.
   std::string statement;
 };
 
-/// The statements of all indexes of the schema: libs/operations/doctor/schema_indexes.sql, which
-/// scripts/schema_docs writes from a migrated database.
+/// Returns the statements of all indexes of the schema, from
+/// libs/operations/doctor/schema_indexes.sql. scripts/schema_docs writes this file from a migrated
+/// database.
 std::string_view schema_indexes();
 
-/// Parses such a text. Throws std::invalid_argument for any other text, which is a bug.
+/// Parses the text that `schema_indexes` returns. Throws std::invalid_argument for a malformed
+/// text, which would be a bug.
 std::vector<ExpectedIndex> parse_indexes(std::string_view text);
 
-/// An index of the database.
+/// An index that the database has.
 struct PresentIndex {
   std::string name;
   bool is_valid = true;
-  /// `create index concurrently` or `reindex` is building it now.
+  /// True if `create index concurrently` or `reindex` is building the index now.
   bool is_being_built = false;
 };
 
 struct IndexesFound {
   std::vector<PresentIndex> present = {};
-  /// Indexes that an open bootstrap has dropped and builds again.
+  /// The names of the indexes that an open bootstrap has dropped and builds later.
   std::vector<std::string> dropped = {};
 };
 
-/// Throws postgres::SqlError.
+/// Reads the indexes of the database. Throws postgres::SqlError.
 IndexesFound read_indexes(postgres::Session& session);
 
-/// Compares the indexes. An index that an open bootstrap has dropped is not missing. Pure.
+/// Compares the indexes. An index that an open bootstrap has dropped does not count as missing.
+/// Pure.
 Findings judge_indexes(const std::vector<ExpectedIndex>& expected, const IndexesFound& found);
 
 }  // namespace skua::doctor

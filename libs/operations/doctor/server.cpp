@@ -17,23 +17,25 @@ namespace skua::doctor {
 namespace {
 
 constexpr std::int64_t kMiB = 1024 * 1024;
-/// The default is 128 MiB; docs/install.md recommends a quarter of the memory.
+/// A smaller value of shared_buffers gives advice. The default is 128 MiB; docs/install.md
+/// recommends a quarter of the memory.
 constexpr std::int64_t kLittleSharedBuffers = 512 * kMiB;
-/// The default is 1 GiB. With less, checkpoints follow each other while much is written.
+/// A smaller value of max_wal_size gives advice, because then checkpoints follow each other while
+/// much is written. The default is 1 GiB.
 constexpr std::int64_t kLittleWal = 4096 * kMiB;
-/// The default is 4, which suits rotating disks.
+/// A higher value of random_page_cost gives advice. The default is 4, which suits rotating disks.
 constexpr double kHighPageCost = 2;
-/// A reader that is restarted keeps less than that.
+/// A reader that restarts keeps less WAL than this.
 constexpr std::int64_t kMuchWal = 1024 * kMiB;
-/// Even an active reader lags when it keeps that.
+/// Even an active reader that keeps this much WAL lags.
 constexpr std::int64_t kVeryMuchWal = 16 * 1024 * kMiB;
 
 using std::chrono::microseconds;
 
-/// The tolerance for commits from the future (docs/architecture.md).
+/// This difference is the tolerance for commits from the future (docs/architecture.md).
 constexpr std::chrono::minutes kWrongClock{5};
 
-/// One wrong host does not count if most others agree.
+/// The median ignores one wrong host if most others agree.
 microseconds median(std::vector<microseconds> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -49,15 +51,15 @@ void judge_clock(Findings& findings, microseconds ahead, const std::string& whos
                          : error("clocks", problem("clock-wrong"), detail));
 }
 
-/// An hour of the whole network, and a checkpoint.
+/// This space holds an hour of events of the whole network, and a checkpoint.
 constexpr std::int64_t kTooLittleSpace = 1'000'000'000;
-/// Some days of the whole network.
+/// This space holds some days of events of the whole network.
 constexpr std::int64_t kLittleSpace = 10'000'000'000;
 constexpr double kLittleShare = 0.05;
 
 struct ServerDisk {
   std::int64_t database;
-  /// Nothing: the role may not see it.
+  /// The path; nothing if the role may not see it.
   std::optional<std::string> data_directory;
   bool is_local;
 };

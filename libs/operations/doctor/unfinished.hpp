@@ -6,11 +6,12 @@
 
 namespace skua::doctor {
 
-/// Names the reasons in `letters`, and the number of the others. Pure.
+/// Judges dead letters: names the reasons in `letters`, and the number of letters with other
+/// reasons. Pure.
 Finding judge_letters(const tables::LetterReasons& letters);
 
-/// The judgement of status::repository_counts. Pure. Partial repositories are advice: an indexer of
-/// live events has them. Failed resyncs are a warning.
+/// Judges the result of status::repository_counts. Partial repositories give advice, because an
+/// indexer of live events has them. Failed resyncs are a warning. Pure.
 Finding judge_repositories(const status::RepositoryCounts& counts);
 
 }  // namespace skua::doctor

@@ -29,7 +29,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kUntilNotified{60'000};
 
-/// No lock of another session delays an answer longer.
+/// Limits the time of a statement, so that a lock of another session does not delay an answer
+/// longer.
 void limit_statements(postgres::Session& session) {
   session.run("SET statement_timeout = '10s'");
 }
@@ -102,14 +103,14 @@ milliseconds DatabaseReader::round(postgres::LazySession& session) {
     state = read_database_state(session.get());
     logged_.clear();
   } catch (const postgres::ServerError&) {
-    // The last state may be out of date. The thread repeats the round.
+    // The last state may be out of date, so it is removed. The thread repeats the round.
     const std::scoped_lock lock(mutex_);
     state_.reset();
     ++reads_;
     answered_.notify_all();
     throw;
   } catch (const postgres::SqlError& error) {
-    // The schema is of another version, or this role may not read it.
+    // Either the schema has another version, or this role may not read it.
     session.reset();
     if (logged_ != error.what()) {
       logged_ = error.what();
@@ -140,7 +141,7 @@ DatabasePage::DatabasePage(postgres::Runtime& runtime, Options options)
               }) {}
 
 void DatabasePage::answer(std::shared_ptr<http_server::Exchange> exchange) {
-  // The thread may wait for the server, and an answer can be given at once.
+  // The thread may be waiting for the server, so the request is answered here at once.
   if (const auto outage = postgres::outage_monitor().current()) {
     return exchange->answer(failure(postgres::problem_of_outage(outage->reason), outage->reason));
   }

@@ -33,9 +33,9 @@ struct DatabaseState {
   /// The newest migration of the database.
   int schema_version = 0;
   bool bootstrap_is_open = false;
-  /// Unhandled dead letters, counted up to `kMostLetters`.
+  /// The number of unhandled dead letters, counted up to `kMostLetters`.
   std::int64_t dead_letters = 0;
-  /// Consumers that do not advance until a person acts.
+  /// The consumers that do not advance until a person acts.
   std::vector<Consumer> stuck_consumers = {};
   /// The metrics of all consumers.
   std::vector<status::LabelledMetric> consumers = {};
@@ -43,17 +43,17 @@ struct DatabaseState {
   static constexpr std::int64_t kMostLetters = 1'000;
 };
 
-/// Some small queries. Throws postgres::SqlError.
+/// Reads the state with a few small queries. Throws postgres::SqlError.
 DatabaseState read_database_state(postgres::Session& session);
 
-/// Reads the state of the database on a thread with a session of its own, when it is asked. An
-/// answer counts for about a second: many questions cost one read. It repeats a read that failed
+/// Reads the state of the database on its own thread and session, when a caller asks for it. An
+/// answer is reused for about a second, so that many calls cost one read. A failed read is repeated
 /// until the server answers. Owned by one thread.
 class DatabaseReader {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  /// `fresh_for`: how long an answer counts.
+  /// `fresh_for` is the time for which an answer is reused.
   explicit DatabaseReader(postgres::Runtime& runtime,
                           std::chrono::milliseconds fresh_for = std::chrono::seconds(1));
 
@@ -61,12 +61,12 @@ class DatabaseReader {
   /// Idempotent.
   void stop();
 
-  /// The latest state. If it is older than `fresh_for`, a read begins, and this waits at most
-  /// `patience` for its end. Nothing: the server has never answered, or the last read failed. Any
-  /// thread.
+  /// Returns the latest state. If it is older than `fresh_for`, a read begins, and the call waits
+  /// for its end for at most `patience`. Returns nothing if the server has never answered, or the
+  /// last read failed. Any thread.
   std::optional<DatabaseState> get(std::chrono::milliseconds patience);
 
-  /// How long the read that was asked for has taken; nothing: none is. Any thread.
+  /// Returns how long the requested read has taken; nothing if no read is requested. Any thread.
   std::optional<std::chrono::milliseconds> unanswered(TimePoint now) const;
 
  private:
@@ -77,29 +77,29 @@ class DatabaseReader {
   std::condition_variable_any answered_;
   std::optional<DatabaseState> state_;
   std::optional<TimePoint> read_at_;
-  /// When the current read was asked for.
+  /// The time at which the current read was requested.
   std::optional<TimePoint> asked_at_;
-  /// Reads that ended, also those that failed.
+  /// The number of reads that ended, including failed reads.
   std::uint64_t reads_ = 0;
-  /// The last error that was logged; empty: the last read succeeded. The thread's.
+  /// The last error that was logged; empty if the last read succeeded. Used only by the thread.
   std::string logged_;
   postgres::SessionThread thread_;
 };
 
-/// How long an answer counts whose read took `duration`: 20 times as long as the read, but at least
-/// a second and at most a minute. So reads take a twentieth of the time at most, unless one takes
-/// longer than three seconds.
+/// Returns how long an answer is reused if its read took `duration`: 20 times as long as the read,
+/// but at least a second and at most a minute. Reads therefore take at most a twentieth of the
+/// time, unless one takes longer than three seconds.
 std::chrono::milliseconds lifetime_of_answer(std::chrono::milliseconds duration);
 
-/// A page of JSON that is read from the database. A thread reads it for all requests that wait, and
-/// for those that come during the lifetime of the answer; the header Age says how old it is. While
+/// A page of JSON that is read from the database. One read serves all requests that wait, and all
+/// that come during the lifetime of the answer; the header Age states the age of the answer. While
 /// the database is down the answer is 503. Owned by one thread.
 class DatabasePage {
  public:
   struct Options {
-    /// For people: what a failure means.
+    /// The meaning of a failure, as a text for people.
     std::string failure;
-    /// Called on the page's thread. Throws postgres::SqlError.
+    /// Reads the content on the page's thread. Throws postgres::SqlError.
     std::function<nlohmann::json(postgres::LazySession&)> read;
   };
 
@@ -109,7 +109,7 @@ class DatabasePage {
   /// Idempotent.
   void stop() { thread_.stop(); }
 
-  /// Answers a request. Does not block. Any thread.
+  /// Answers a request without blocking. Any thread.
   void answer(std::shared_ptr<http_server::Exchange> exchange);
 
  private:
@@ -120,7 +120,7 @@ class DatabasePage {
 
   const Options options_;
   Guarded<Exchanges> waiting_;
-  // The thread's.
+  // The following members are used only by the page's thread.
   std::string latest_;
   std::chrono::steady_clock::time_point read_at_;
   std::chrono::steady_clock::time_point valid_until_;

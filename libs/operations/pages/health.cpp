@@ -33,7 +33,7 @@ std::string text_of(Duration duration) {
   return duration_text(duration_cast<seconds>(duration));
 }
 
-/// Adds what the observations show.
+/// Adds the reasons and warnings that follow from the observations.
 class Judge {
  public:
   Judge(const Observed& observed, const HealthLimits& limits)
@@ -51,7 +51,7 @@ class Judge {
   }
 
  private:
-  /// One reason for each code of the server: the first one is the most precise.
+  /// Each code of the server gets one reason. The first reason is the most precise one.
   void add_once(const Problem& problem, std::string detail) {
     if (!health_.has(problem.code)) add(problem, std::move(detail));
   }
@@ -73,12 +73,13 @@ class Judge {
                fmt::format("no answer for {}", text_of(*observed_.unanswered)));
     }
     for (const postgres::DatabaseProblem& met : observed_.database_problems) {
-      // An outage is over as soon as a session connects.
+      // An outage has ended as soon as a session connects, so a stored problem of this kind is
+      // ignored.
       if (met.problem == &problem("database-down")) continue;
       if (met.problem == &problem("lock-table-full") && met.last - met.first < limits_.locks) {
         continue;
       }
-      // After a promotion the server says so itself.
+      // After a promotion the observed state of the server is newer than the stored problem.
       if (met.problem == &problem("database-read-only") && observed_.database) continue;
       add_once(*met.problem, met.detail);
     }
@@ -130,7 +131,8 @@ class Judge {
     if (!source.connected && is_settled) {
       add_down(source, text_of(lasts));
     } else if (silence >= limits_.silent && !source.may_be_silent && !source.waits_for_room &&
-               // A silent connection is replaced by a new one, which does not end the silence.
+               // A silent connection is replaced by a new connection, which does not end the
+               // silence.
                (source.problem == &problem("source-silent") || (source.connected && is_settled))) {
       add(problem("source-silent"),
           fmt::format("{}: no message for {}", source.source, text_of(silence)), source.source);
@@ -160,14 +162,14 @@ class Judge {
             directory_failure("request", process.directory_failures, process.directory_failed_at)) {
       return add(problem("plc-down"), *failed);
     }
-    // The events of all accounts continue.
+    // The events of all accounts continue without the export, so its failure is only a warning.
     if (const auto failed = directory_failure("export request", process.plc_tail_failures,
                                               process.plc_tail_failed_at)) {
       warn(problem("plc-down"), *failed);
     }
   }
 
-  /// Nothing: the directory answers.
+  /// Describes the failures of the directory; returns nothing if the directory answers.
   std::optional<std::string> directory_failure(std::string_view what, std::uint64_t failures,
                                                TimePoint failed_at) const {
     const auto ago = observed_.now - failed_at;
@@ -226,7 +228,8 @@ Json to_json(const std::vector<Reason>& reasons) {
   return all;
 }
 
-// The writer logs a full lock table only when it has lasted longer.
+// The list has lock-table-full, because the writer logs a full lock table only when it has lasted
+// longer.
 constexpr std::array kLogged{&problem("lock-table-full"),  &problem("schema-old"),
                              &problem("schema-new"),       &problem("source-behind"),
                              &problem("collection-quiet"), &problem("account-cut-off"),
@@ -269,7 +272,7 @@ http_server::Response ready_response(const Health& health) {
                      {"warnings", to_json(health.warnings)}};
   http_server::Response response;
   response.status = health.is_ready() ? 200 : 503;
-  // A detail may quote the network.
+  // A detail may quote a text of the network, so invalid UTF-8 is replaced.
   response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return response;
 }

@@ -19,32 +19,34 @@
 
 namespace skua::pages {
 
-/// From when on an observation is a problem.
+/// The limits from which an observation is a problem.
 struct HealthLimits {
-  /// A source without a connection. A shorter interruption is normal.
+  /// The time of a source without a connection. A shorter interruption is normal.
   std::chrono::seconds down{5};
-  /// A connected source without a message.
+  /// The time of a connected source without a message.
   std::chrono::seconds silent{45};
   std::chrono::seconds behind{60};
-  /// A collection without an event, while others have some.
+  /// The time of a collection without an event while other collections have events.
   std::chrono::seconds quiet{std::chrono::minutes(10)};
-  /// How long an event that cannot be undone counts: missing events, a refused account.
+  /// The time for which an event that cannot be undone counts, such as missing events or a refused
+  /// account.
   std::chrono::seconds remembered{std::chrono::hours(1)};
-  /// A database that does not answer.
+  /// The time of a database without an answer.
   std::chrono::seconds unanswered{5};
-  /// A full lock table is normal for a moment: large batches are divided.
+  /// The time of a full lock table. A shorter time is normal, because large batches are divided.
   std::chrono::seconds locks{30};
-  /// Failed requests to the PLC directory in a row, the last of them within this time.
+  /// The number of successive failed requests to the PLC directory, the last of which failed within
+  /// the time below.
   std::uint64_t directory_failures = 5;
   std::chrono::seconds directory{std::chrono::minutes(5)};
 };
 
-/// All that the state of health follows from.
+/// The observations from which the state of health follows.
 struct Observed {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   struct Outage {
-    /// How long it lasts.
+    /// The duration of the outage so far.
     std::chrono::seconds lasts{0};
     std::string reason;
   };
@@ -52,60 +54,62 @@ struct Observed {
   TimePoint now{};
   ProcessState process = {};
   std::optional<Outage> outage = std::nullopt;
-  /// How long a question to the database has waited for its answer; nothing: none waits.
+  /// The time for which a query has waited for the answer of the database; nothing if none waits.
   std::optional<std::chrono::milliseconds> unanswered = std::nullopt;
-  /// What the statements of the process met.
+  /// The problems of the statements of this process.
   std::vector<postgres::DatabaseProblem> database_problems = {};
-  /// Nothing: the database has not answered.
+  /// The state of the database; nothing if the database has not answered.
   std::optional<DatabaseState> database = std::nullopt;
   std::vector<std::string> quiet_collections = {};
-  /// When messages of an account were refused last; nothing: never.
+  /// The time at which messages of an account were last refused; nothing if none were.
   std::optional<TimePoint> cut_off_at = std::nullopt;
 };
 
-/// A problem with what was measured.
+/// A problem with its measured values.
 struct Reason {
   const Problem* problem = nullptr;
   std::string detail = {};
-  /// The source or consumer that it concerns; empty: the whole process.
+  /// The source or consumer with the problem; empty if the whole process has it.
   std::string subject = {};
-  /// What to do, where this is more precise than the cure of the problem; empty: that cure.
+  /// A more precise cure than that of the problem; if it is empty, the cure of the problem applies.
   std::string cure = {};
 };
 
 struct Health {
   ProcessState::Phase phase = ProcessState::Phase::Running;
-  /// Why the process is not ready.
+  /// The reasons why the process is not ready.
   std::vector<Reason> reasons;
-  /// What a person should look at, while the process works.
+  /// The warnings that a person should look at while the process works.
   std::vector<Reason> warnings;
 
   bool is_ready() const { return phase == ProcessState::Phase::Running && reasons.empty(); }
-  /// Of the reasons, then of the warnings; each code once.
+  /// Returns the codes of the reasons, then of the warnings. Each code occurs once.
   std::vector<std::string_view> codes() const;
-  /// Whether a reason or warning has this code.
+  /// Returns whether a reason or warning has this code.
   bool has(std::string_view code) const;
 };
 
-/// Pure.
+/// Judges the health of a process. Pure.
 Health judge(const Observed& observed, const HealthLimits& limits);
 
-/// All problems that `judge` can report, in the order of the list of problems.
+/// Returns all problems that `judge` can report, in the order of the list of problems.
 std::vector<const Problem*> judged_problems();
 
-/// The answer of `/health/ready`: 200 or 503 with `status` (`ready`, `not-ready`, `starting`,
-/// `stopping`), `reasons` and `warnings`. Each of these is an object with `code`, `title`, `detail`
-/// and `cure`. Pure.
+/// Returns the answer of `/health/ready`: 200 or 503 with `status` (`ready`, `not-ready`,
+/// `starting`, `stopping`), `reasons` and `warnings`. Reasons and warnings are objects with `code`,
+/// `title`, `detail` and `cure`. Pure.
 http_server::Response ready_response(const Health& health);
 
-/// `skua_problem` for each problem that `judge` can report: 1 if it is a reason or a warning.
+/// Returns `skua_problem` for each problem that `judge` can report: 1 if it is a reason or a
+/// warning, otherwise 0.
 std::vector<status::LabelledMetric> problem_metrics(const Health& health);
 
-/// Its declaration.
+/// Returns the declaration of `skua_problem`.
 pipeline::MetricDeclaration problem_metric_declaration();
 
-/// Logs when a reason or warning appears that no other part of the program logs with its code, such
-/// as the lag of a source, and when it ends: each source and consumer for itself. One thread.
+/// Logs the beginning and the end of each reason or warning that no other part of the program logs
+/// with its code, such as the lag of a source. Reasons of different sources and consumers are
+/// logged separately. One thread.
 class ReasonLog {
  public:
   using Write = std::function<void(const std::string&)>;
@@ -115,13 +119,14 @@ class ReasonLog {
   /// Writes the lines to the log.
   ReasonLog();
 
-  /// Passes the current reasons. `is_complete`: reasons that are missing have ended.
+  /// Compares the current reasons with the logged ones. If `is_complete` is set, missing reasons
+  /// have ended.
   void update(const Health& health, bool is_complete = true);
 
  private:
   const Write warn_;
   const Write info_;
-  /// A code, and the subject of the reason.
+  /// The key has a code, and the subject of the reason.
   using Key = std::pair<std::string_view, std::string>;
   std::set<Key> logged_;
 };

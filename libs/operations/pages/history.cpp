@@ -17,7 +17,7 @@ double seconds_of(Timestamp time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-/// `points` in brackets, by a function that prints the one with an index.
+/// Returns `points` in brackets. The function `print` formats the point with an index.
 template <class Print>
 std::string array_text(std::size_t size, const Print& print) {
   std::string text = "[";
@@ -45,7 +45,7 @@ void History::add(const std::vector<status::LabelledMetric>& metrics, Timestamp 
   times_.at(next_) = seconds_of(now);
   std::map<std::string_view, Total> totals;
   for (const auto& [metric, labels] : metrics) {
-    // The state of a text has no course.
+    // A metric with a text has no history.
     if (std::holds_alternative<std::string>(metric.value)) continue;
     Series& series = series_[metric.info.name];
     series.kind = metric.kind;
@@ -93,7 +93,7 @@ void History::add_points(Series& series, const Total& total, double seconds) {
   const Total& before = series.latest;
   if (!before.is_known || seconds <= 0) return;
   if (series.kind == MetricKind::Counter) {
-    // A counter that fell belongs to another run.
+    // A counter that fell belongs to another run of its process, so it has no growth.
     if (total.sum >= before.sum) set(series, "per_second", (total.sum - before.sum) / seconds);
     return;
   }

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of an error, in characters.
+/// The maximum length of an error, in characters.
 constexpr std::size_t kLongestError = 500;
 
 struct LatestPost {

@@ -1,5 +1,5 @@
 -- name: latest_posts
--- Without the index it would sort the table.
+-- The statement needs the index; without it the statement would sort the table.
 SELECT p.sort_at, coalesce(a.handle, a.did), left(p.text, 300),
   'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(p.actor_id, 1, p.rkey)
 FROM (
@@ -14,7 +14,7 @@ WHERE a.active IS NOT FALSE
 ORDER BY p.sort_at DESC;
 
 -- name: latest_letters
--- Of the newest letters only: the table may be large, and this has an index.
+-- The statement reads only the newest letters, by an index, because the table may be large.
 SELECT l.id, l.last_at, l.did, l.origin, l.status, l.error
 FROM (
   SELECT d.id, d.last_at, d.did,

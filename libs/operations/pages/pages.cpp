@@ -22,10 +22,11 @@ using http_server::Response;
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Between two samples of the process without a request, and between two observations.
+/// The first time is between two samples of the process without a request, and the second one
+/// between two observations.
 constexpr std::chrono::seconds kSample{1};
 constexpr std::chrono::seconds kObservation{5};
-/// How long a page waits for the database.
+/// A page waits for the database for at most this time.
 constexpr milliseconds kDatabaseWait{500};
 
 constexpr const char* kReady = "/health/ready";
@@ -45,7 +46,7 @@ std::optional<Observed::Outage> outage_now() {
       outage->reason};
 }
 
-/// The placeholder of the page for the name of the command.
+/// The dashboard has this placeholder for the name of the command.
 constexpr std::string_view kCommand = "@command@";
 
 Response asset_response(const Asset& asset, std::string_view command) {
@@ -55,7 +56,8 @@ Response asset_response(const Asset& asset, std::string_view command) {
   for (auto at = body.find(kCommand); at != std::string::npos; at = body.find(kCommand, at)) {
     body.replace(at, kCommand.size(), command);
   }
-  // The dashboard changes its icon when the process has ended, and must have it by then.
+  // The icons may be cached, because the dashboard changes its icon when the process has ended and
+  // must have the icon by then.
   if (asset.path.ends_with(".svg")) response.max_age = std::chrono::hours(1);
   return response;
 }
@@ -147,7 +149,7 @@ void Pages::run(const std::stop_token& stop) {
       }
     }
   } catch (const std::exception& error) {
-    // The loop does not beat any more: /health/live shows it.
+    // The loop no longer beats, so /health/live reports the failure.
     return runtime_.fatal(error.what());
   }
   heartbeat_.rest();
@@ -163,7 +165,7 @@ void Pages::observe() {
   Observed observed;
   observed.outage = outage_now();
   observed.database = reader_.get(observed.outage ? milliseconds(0) : kDatabaseWait);
-  // The read may have shown that the server is down, or that it is back.
+  // The read may have shown that the server is down, or that it has returned.
   observed.outage = outage_now();
   observed.now = SteadyClock::now();
   observed.process = options_.process();
@@ -174,7 +176,8 @@ void Pages::observe() {
   observed.cut_off_at = cut_off_at_;
   observed_ = std::move(observed);
   health_ = judge(observed_, options_.limits);
-  // Without the database some reasons are not known.
+  // Without the state of the database some reasons are unknown, so missing reasons may not have
+  // ended.
   log_.update(health_, observed_.database.has_value());
   problems_.with([&](auto& codes) { codes = health_.codes(); });
 }

@@ -24,47 +24,48 @@
 
 namespace skua::pages {
 
-/// A file of the dashboard. The build embeds them (embed_assets.cmake).
+/// A file of the dashboard. The build embeds the files (embed_assets.cmake).
 struct Asset {
   std::string_view path;
   std::string_view content_type;
   std::string_view text;
 };
 
-/// `/`, its style, scripts and icons, and the library for charts. The scripts read `/metrics`,
-/// `/health/ready`, `/status`, `/latest` and `/history`, and post to `/admin`.
+/// Returns the files of `/`: the page, its style, scripts and icons, and the library for charts.
+/// The scripts read `/metrics`, `/health/ready`, `/status`, `/latest` and `/history`, and post to
+/// `/admin`.
 std::span<const Asset> dashboard_assets();
 
 /// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status`,
 /// `/status/process`, `/latest`, `/history`, and the dashboard at `/`, which shows them. One thread
-/// observes the process, also without a request, and answers `/health/ready`, `/metrics`,
-/// `/status/process` and `/history`; three more read the database.
-/// While the database is down, the pages show what the process knows, at once. Owned by one thread.
+/// observes the process, even without requests, and answers `/health/ready`, `/metrics`,
+/// `/status/process` and `/history`; three more threads read the database. While the database is
+/// down, the pages show at once what the process knows. Owned by one thread.
 class Pages {
  public:
   struct Options {
-    /// The name of the command: `run` or `serve`. The dashboard shows what this command has.
+    /// The name of the command: `run` or `serve`. The dashboard shows the parts that this command
+    /// has.
     std::string command;
-    /// Called on the thread of the pages. They must not wait for the database.
+    /// The thread of the pages calls these functions. They must not wait for the database.
     std::function<ProcessState()> process;
     std::function<std::vector<status::LabelledMetric>()> metrics;
     HealthLimits limits = {};
-    /// Other loops of the process; they outlive the pages.
+    /// Other loops of the process, which must outlive the pages.
     std::vector<const Heartbeat*> loops = {};
   };
 
   Pages(postgres::Runtime& runtime, Options options);
-  /// Stops.
   ~Pages();
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
 
-  /// Adds the paths to a server, which must stop before the pages end. Without a server the process
-  /// is observed, too.
+  /// Adds the paths to a server, which must stop before the pages end. The process is observed even
+  /// without a server.
   void add_routes(http_server::Server::Routes& routes);
 
-  /// The codes of the reasons and warnings of the latest observation, a few seconds old at most.
-  /// Any thread.
+  /// Returns the codes of the reasons and warnings of the latest observation, which is at most a
+  /// few seconds old. Any thread.
   std::vector<std::string_view> problems() const {
     return problems_.with([](const auto& codes) { return codes; });
   }
@@ -78,11 +79,11 @@ class Pages {
   using Exchanges = std::vector<std::shared_ptr<http_server::Exchange>>;
 
   void run(const std::stop_token& stop);
-  /// Adds to the histories.
+  /// Adds a sample of the process to the histories.
   void sample(const ProcessState& process, TimePoint now);
-  /// With the database. Logs new problems.
+  /// Observes the process and the database, and logs new problems.
   void observe();
-  /// All metrics, also those that the latest observation found in the database.
+  /// Returns all metrics, including those that the latest observation read from the database.
   std::vector<status::LabelledMetric> metrics() const;
   void answer(const Exchanges& waiting);
   http_server::Response live_response() const;
@@ -93,7 +94,7 @@ class Pages {
   DatabasePage status_;
   DatabasePage latest_;
   Heartbeat heartbeat_{"pages"};
-  // The thread's.
+  // The following members are used only by the thread of the pages.
   QuietCollections quiet_{options_.limits.quiet};
   ReasonLog log_;
   std::uint64_t cut_off_ = 0;

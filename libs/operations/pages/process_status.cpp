@@ -23,13 +23,14 @@ using Sample = ProcessStatus::Sample;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kApart{5'000};
-// Half an interval more: the oldest sample within is then closest to ten seconds, or a minute.
+// Half an interval between samples is added: the oldest sample within this time is then the closest
+// to ten seconds, or to a minute.
 constexpr milliseconds kTenSeconds{12'500};
 constexpr milliseconds kMinute{62'500};
-/// A shorter time says little about a rate.
+/// A rate over a shorter time is not meaningful.
 constexpr milliseconds kLeast{1'000};
 
-/// Those with a rate: samples keep only them.
+/// The counters that have rates. Samples keep only these.
 constexpr std::array<std::string_view, 6> kRated = {
     "skua_events_total",   "skua_rows_total",          "skua_messages_total",
     "skua_verified_total", "skua_worker_events_total", "skua_collection_operations_total"};
@@ -59,7 +60,7 @@ std::optional<double> number(const Sample& sample, std::string_view metric,
   return found == numbers->second.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The sum over all labels; nothing: there is no such metric.
+/// Returns the sum over all labels; nothing if there is no such metric.
 std::optional<double> sum(const Sample& sample, std::string_view metric) {
   const auto numbers = sample.numbers.find(metric);
   if (numbers == sample.numbers.end()) return std::nullopt;
@@ -68,8 +69,8 @@ std::optional<double> sum(const Sample& sample, std::string_view metric) {
   return sum;
 }
 
-/// The growth of a counter per second; nothing: one of the samples does not have it, or it fell.
-/// `before` may be null: nothing.
+/// Returns the growth of a counter per second; nothing if `before` is null, one of the samples does
+/// not have the counter, or it fell.
 std::optional<double> rate(const Sample* before, const Sample& now, std::string_view metric,
                            const std::string& label = {}) {
   const auto former = before == nullptr ? std::nullopt : number(*before, metric, label);
@@ -78,7 +79,7 @@ std::optional<double> rate(const Sample* before, const Sample& now, std::string_
   return (*present - *former) / std::chrono::duration<double>(now.at - before->at).count();
 }
 
-/// Adds what a metric says to a sample. Texts and times are no numbers.
+/// Adds the number of a metric to a sample. Texts and times are ignored.
 class NumberAdder {
  public:
   NumberAdder(const status::LabelledMetric& metric, Sample& sample)
@@ -115,7 +116,7 @@ Sample sample_of(const ProcessStatus::Metrics& metrics, ProcessStatus::TimePoint
   return sample;
 }
 
-/// In the order of the metrics.
+/// Returns the sources in the order of the metrics.
 Json sources_json(const ProcessStatus::Metrics& metrics, const Sample* before, const Sample& now) {
   Json sources = Json::array();
   std::map<std::string, std::size_t> places;
@@ -124,7 +125,7 @@ Json sources_json(const ProcessStatus::Metrics& metrics, const Sample* before, c
     if (connected == nullptr || metric.metric.info.name != kConnected) continue;
     const std::string source = source_of(metric);
     places[source] = sources.size();
-    // Without a connection no event waits, because none comes: the lag is not known.
+    // Without a connection no event arrives and none waits, so the lag is unknown.
     const auto lag = *connected ? number(now, "skua_lag_seconds", source) : std::nullopt;
     sources.push_back(
         {{"source", source},
@@ -151,7 +152,7 @@ Json sources_json(const ProcessStatus::Metrics& metrics, const Sample* before, c
   return sources;
 }
 
-/// In the order of the metric's labels.
+/// Returns the workers in the order of the metric's labels.
 Json workers_json(const ProcessStatus::Metrics& metrics, const Sample* before, const Sample& now) {
   Json workers = Json::array();
   for (const auto& metric : metrics) {
@@ -166,7 +167,7 @@ Json workers_json(const ProcessStatus::Metrics& metrics, const Sample* before, c
   return workers;
 }
 
-/// Those with operations, the most frequent first.
+/// Returns the collections with operations, the most frequent first.
 Json collections_json(const std::vector<std::string>& quiet, const Sample* before,
                       const Sample& now) {
   constexpr std::string_view kOperations = "skua_collection_operations_total";
@@ -186,7 +187,7 @@ Json collections_json(const std::vector<std::string>& quiet, const Sample* befor
   return collections;
 }
 
-/// The largest one of the sources; null: none is known.
+/// Returns the largest lag of the sources; null if none is known.
 Json largest_lag(const Json& sources) {
   Json largest;
   for (const Json& source : sources) {

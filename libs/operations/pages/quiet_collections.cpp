@@ -25,7 +25,8 @@ void QuietCollections::add(const CountsByLabel& counts, TimePoint now) {
     const auto known = collections_.find(entry.first);
     return known != collections_.end() && entry.second < known->second.total;
   });
-  // After a pause of the machine the counts of many parts come at once.
+  // After a pause of the machine the counts of many parts come at once, so the history begins
+  // again.
   if (collections_.empty() || is_other_run || now - part_began_at_ >= window_) restart(now);
   advance(now);
   for (const auto& [name, total] : counts) {

@@ -13,49 +13,50 @@
 
 namespace skua::pages {
 
-/// Finds collections whose events stopped while those of others continue: none for a window of
-/// time, after six windows that each had some. A collection stays quiet until its next event, and
-/// for six windows at most: then its absence is the normal state. Bounded: seventy counts for each
-/// collection. One thread.
+/// Finds collections whose events stopped while those of other collections continue. A collection
+/// is quiet if it had no event for a window of time, after six windows that each had some. It stays
+/// quiet until its next event, and for six windows at most, because its absence is then the normal
+/// state. Bounded: seventy counts for each collection. One thread.
 class QuietCollections {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  /// The windows before the quiet one.
+  /// The number of windows before the quiet one.
   static constexpr std::size_t kWindows = 6;
-  /// Events of each window that make a steady rate: a random one with this mean has none with a
-  /// probability of less than 1 in 10^8.
+  /// The number of events of each window that makes a steady rate: a random rate with this mean has
+  /// a window without events with a probability of less than 1 in 10^8.
   static constexpr std::uint64_t kSteady = 20;
 
-  /// `window`: from three seconds.
+  /// `window` is at least three seconds.
   explicit QuietCollections(std::chrono::seconds window = std::chrono::minutes(10))
       : window_(window) {}
 
-  /// The counts since the start, which only grow. A count that fell belongs to another run: the
-  /// history begins again, as after a window without a call. Call it every tenth of a window, or
-  /// once a second.
+  /// Adds the counts since the start, which only grow. A count that fell belongs to another run:
+  /// the history then begins again, as after a window without a call. The caller must call this
+  /// function every tenth of a window, or once a second.
   void add(const CountsByLabel& counts, TimePoint now);
 
-  /// The quiet collections, by name.
+  /// Returns the quiet collections, sorted by name.
   std::vector<std::string> quiet() const;
 
  private:
-  /// The parts of a window that are counted together.
+  /// The number of parts of a window. Each part has one count.
   static constexpr std::size_t kParts = 10;
   static constexpr std::size_t kCounts = kParts * (kWindows + 1);
 
   struct Collection {
-    /// The count at the latest `add`.
+    /// The count at the latest call of `add`.
     std::uint64_t total = 0;
-    /// Events of each part, in a ring.
+    /// The events of each part, in a ring.
     std::array<std::uint64_t, kCounts> counts{};
-    /// The part in which a steady time before the latest window was last found. Empty: none.
+    /// The latest part at which the time before the latest window was steady; nothing if there was
+    /// none.
     std::optional<TimePoint> stopped_at = std::nullopt;
   };
 
   void advance(TimePoint now);
   void restart(TimePoint now);
-  /// The events of a window; 0: the latest.
+  /// Returns the events of a window. Window 0 is the latest.
   std::uint64_t events(const Collection& collection, std::size_t window) const;
   bool was_steady(const Collection& collection) const;
   bool any_continues() const;
@@ -63,9 +64,9 @@ class QuietCollections {
   const std::chrono::milliseconds window_;
   std::map<std::string, Collection> collections_;
   TimePoint part_began_at_{};
-  /// The current part in the ring.
+  /// The place of the current part in the ring.
   std::size_t current_ = 0;
-  /// Parts since the start, up to `kCounts`.
+  /// The number of parts since the start, up to `kCounts`.
   std::size_t known_ = 0;
 };
 

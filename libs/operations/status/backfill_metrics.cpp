@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::chrono::seconds kWindow{60};
 
-/// A metric that is a rate.
+/// A metric that is a rate, with the function that reads it.
 struct RateMetric {
   MetricInfo info;
   double BackfillRates::*value;
@@ -33,7 +33,8 @@ const RateMetric kRateMetrics[] = {
      &BackfillRates::bytes},
 };
 
-/// One of the busiest hosts. These are not metrics of Prometheus: which hosts they are changes.
+/// Returns the metrics of one of the busiest hosts. Prometheus does not get these metrics, because
+/// the set of hosts changes.
 json to_json(const backfill::HostMetrics& host) {
   json object = {{"host", host.host},
                  {"under_way", host.under_way},

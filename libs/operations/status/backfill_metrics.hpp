@@ -18,10 +18,11 @@
 
 namespace skua::status {
 
-/// The key of a backfill's metrics in `skua.metrics`: those of the process that wrote last.
+/// The key of a backfill's metrics in `skua.metrics`. The metrics are those of the process that
+/// wrote last.
 inline const std::string kBackfillMetrics = "backfill";
 
-/// Per second, over about the last minute.
+/// The rates per second over about the last minute.
 struct BackfillRates {
   double repositories = 0;
   double records = 0;
@@ -44,33 +45,34 @@ class BackfillRateWindow {
   std::deque<Sample> samples_;
 };
 
-/// The queue in the database: all jobs and lists by state, of all processes.
+/// The queue in the database: the jobs and lists of all processes, counted by state.
 struct BackfillQueue {
   backfill::JobCounts jobs;
   std::map<std::string, backfill::ListCounts> lists;
-  /// When the next page of a list is due; nothing: no list is queued or active.
+  /// The time at which the next page of a list is due; nothing if no list is queued or active.
   std::optional<Timestamp> next_page = std::nullopt;
-  /// See backfill::list_errors.
+  /// The errors as backfill::list_errors returns them.
   std::vector<backfill::ListError> list_errors = {};
 };
 
-/// All metrics of a backfill but those of its hosts.
+/// Returns all metrics of a backfill except those of its hosts.
 std::vector<MetricValue> all_metrics(const backfill::BackfillMetrics& metrics,
                                      const BackfillRates& rates);
 
-/// Keys and values, for `skua.metrics`. `lease_owner`: see backfill/queue/job_table.hpp.
+/// Returns the metrics as keys and values for `skua.metrics`. backfill/queue/job_table.hpp
+/// describes `lease_owner`.
 nlohmann::json to_json(const backfill::BackfillMetrics& metrics, const BackfillRates& rates,
                        const std::string& lease_owner);
 
-/// The same for `skua backfill status --json`.
+/// Returns the queue as keys and values for `skua backfill status --json`.
 nlohmann::json to_json(const BackfillQueue& queue);
 
 nlohmann::json to_json(const std::vector<backfill::ListError>& errors);
 
-/// The lists of each kind, by state.
+/// Returns the numbers of lists of each kind, by state.
 nlohmann::json to_json(const std::map<std::string, backfill::ListCounts>& lists);
 
-/// The name of a list's state.
+/// Returns the name of a list's state.
 std::string_view to_string(backfill::ListState state);
 
 }  // namespace skua::status

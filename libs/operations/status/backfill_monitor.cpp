@@ -20,7 +20,7 @@ using postgres::Session;
 
 constexpr std::size_t kShownHosts = 10;
 constexpr std::size_t kShownErrors = 20;
-/// Rates need newer metrics than the queue does.
+/// The time between two updates of the rates. Rates need newer metrics than the queue needs counts.
 constexpr std::chrono::milliseconds kBeat{500};
 
 /// The metrics that a process saved, as JSON.
@@ -72,10 +72,11 @@ void BackfillMonitor::run(const std::stop_token& stop) {
     }
     const std::uint64_t ended =
         metrics.repositories + metrics.failed + metrics.unavailable + metrics.discovery.pages;
-    // One more count after the backfill became idle shows its end.
+    // After the backfill became idle, the queue is counted once more, so that the saved count shows
+    // the end.
     const bool is_news = !is_idle || !was_idle || ended != told;
     const bool wanted = is_news && (now >= next_look || is_idle || is_last);
-    // A stop does not wait for a server that is away.
+    // A stop does not connect to the server, because it must not wait for a server that is down.
     if (wanted && (!is_last || session)) {
       try {
         if (!session || !session->connected()) {

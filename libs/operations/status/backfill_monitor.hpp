@@ -21,15 +21,16 @@
 namespace skua::status {
 
 /// Counts the queue at an interval, and writes the metrics of a running backfill to `skua.metrics`
-/// for `skua status`. Has a thread and a connection of its own. Never fails: an error of the
-/// metrics does not stop the process.
+/// for `skua status`. Has its own thread and connection. Never fails, because an error of the
+/// metrics must not stop the process.
 class BackfillMonitor {
  public:
   struct Options {
     std::string lease_owner;
     std::chrono::milliseconds interval{5'000};
     std::function<backfill::BackfillMetrics()> metrics;
-    /// While it is true, and no job ends, the queue is counted and written only once.
+    /// While this function returns true and no job ends, the queue is counted and written only
+    /// once.
     std::function<bool()> is_idle;
   };
 
@@ -37,10 +38,10 @@ class BackfillMonitor {
   ~BackfillMonitor();
 
   void start();
-  /// Writes the metrics a last time. Idempotent.
+  /// Writes the metrics a last time, and ends the thread. Idempotent.
   void stop();
 
-  /// The current metrics, and the queue as it was counted last. Any thread.
+  /// Returns the current metrics, and the queue as it was counted last. Any thread.
   BackfillSnapshot moment() const;
 
  private:
@@ -58,7 +59,7 @@ class BackfillMonitor {
   std::jthread thread_;
 };
 
-/// Reads the queue, with at most so many hosts.
+/// Reads the queue, with at most `hosts` hosts.
 BackfillQueue read_backfill_queue(postgres::Session& session, std::size_t hosts);
 
 /// Reads jobs, lists, and the metrics of the process that wrote last, for `skua status` and `skua

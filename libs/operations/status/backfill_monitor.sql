@@ -1,5 +1,5 @@
 -- name: backfill_metrics
--- A process is at work as long as it has a session; its name is in its metrics.
+-- A process works as long as it has a session. The name of the session is in the metrics of the process.
 SELECT f.metrics::text, extract(epoch FROM now() - f.at)::float8,
   EXISTS (
     SELECT 1

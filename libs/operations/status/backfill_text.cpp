@@ -29,13 +29,13 @@ std::string megabytes(double bytes) {
   return fmt::format("{:.1f} MB", bytes / 1e6);
 }
 
-/// `123 queued`, or `about 123 queued` of a table that is too large to be counted.
+/// Returns `123 queued`, or `about 123 queued` if the table is too large to be counted.
 std::string queued_text(const BackfillQueue& queue) {
   return fmt::format("{}{} queued", queue.jobs.exact ? "" : "about ",
                      with_commas(count_of(queue, JobState::Queued)));
 }
 
-/// How long it takes to do what is known of; empty when that cannot be said.
+/// Returns how long the known jobs will take; empty if this cannot be computed.
 std::string left_text(const BackfillSnapshot& moment) {
   if (!moment.queue || moment.rates.repositories <= 0) return {};
   const auto left =
@@ -46,7 +46,7 @@ std::string left_text(const BackfillSnapshot& moment) {
   return duration_text(std::chrono::seconds(std::llround(std::min(seconds, kLongest)))) + " left";
 }
 
-/// What went wrong so far, in this process; empty: nothing.
+/// Returns the failures of this process so far; empty if there are none.
 std::string trouble_text(const backfill::BackfillMetrics& metrics) {
   std::string text;
   const auto add = [&](std::uint64_t count, const std::string& what) {
@@ -62,7 +62,7 @@ std::string trouble_text(const backfill::BackfillMetrics& metrics) {
   return text;
 }
 
-/// What lists there are; empty: none.
+/// Returns the numbers of lists; empty if there are none.
 std::string list_text(const BackfillSnapshot& moment) {
   if (!moment.queue || moment.queue->lists.empty()) return {};
   std::int64_t all = 0;
@@ -94,7 +94,7 @@ std::string host_line(const backfill::HostMetrics& host, Timestamp now) {
   return line;
 }
 
-/// Of the latest failure of a job that waits; empty: none failed.
+/// Returns the latest error of a waiting job; empty if no waiting job failed.
 std::string reason_of_jobs(const BackfillQueue& queue) {
   for (const backfill::ErrorCount& error : queue.jobs.errors) {
     if (error.state == JobState::Queued) return error.reason;
@@ -102,7 +102,7 @@ std::string reason_of_jobs(const BackfillQueue& queue) {
   return {};
 }
 
-/// Of the list whose next attempt comes first.
+/// Returns the error of the list whose next attempt comes first.
 std::string reason_of_lists(const BackfillQueue& queue) {
   const backfill::ListError* first = nullptr;
   for (const backfill::ListError& error : queue.list_errors) {
@@ -200,7 +200,7 @@ std::vector<std::string> backfill_screen(const BackfillSnapshot& moment, std::si
 
 namespace {
 
-/// How far the last audit is; empty: none has begun to compare accounts.
+/// Returns the progress of the last audit; empty if none has begun to compare accounts.
 std::string audit_line(const json& audit) {
   const json hosts = audit.value(backfill::kAuditOfRepos, json::object());
   if (hosts.empty()) return {};
@@ -211,7 +211,7 @@ std::string audit_line(const json& audit) {
                      counted_with_commas(count("listed_entries"), "entry"));
 }
 
-/// Why lists wait or were abandoned.
+/// Returns why lists wait or were abandoned.
 std::string list_errors_text(const json& errors) {
   std::string text;
   for (const json& error : errors) {

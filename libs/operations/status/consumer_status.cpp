@@ -26,7 +26,7 @@ namespace {
 struct ChangeLogState {
   std::int32_t timeline;
   std::int64_t retention_seconds;
-  /// Nothing: the log has no blocks.
+  /// Nothing if the log has no blocks.
   std::optional<std::int64_t> oldest;
   std::optional<Timestamp> oldest_at;
   std::optional<std::int64_t> next;
@@ -37,7 +37,7 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestError = 300;
 
-/// One sentence about the consumer.
+/// Returns one sentence about the consumer.
 std::string help_of(const consumers::Consumer& consumer) {
   if (consumer.kind == "webhook") return "Changes that `skua serve` sends to " + consumer.url;
   if (consumer.kind == "pull") return "Changes that a program fetches from `skua serve`";
@@ -57,7 +57,7 @@ std::string progress_text(const json& consumer) {
                      lag_text(Seconds(consumer["lag_seconds"].get<double>())));
 }
 
-/// Since its last batch that succeeded; null: that was the last batch.
+/// Returns the failures since the last successful batch; null if no lane fails.
 json failures_of(const consumers::Consumer& consumer) {
   const consumers::ConsumerLane* const lane = consumers::failing_lane(consumer);
   if (lane == nullptr) return nullptr;

@@ -20,7 +20,7 @@ namespace skua::status {
 namespace {
 
 constexpr std::chrono::seconds kDiskInterval{5};
-/// A busy server answers sooner.
+/// A longer time without an answer is unusual even for a busy server.
 constexpr std::chrono::seconds kUnusual{10};
 
 using postgres::Session;
@@ -32,7 +32,7 @@ struct RepositoryState {
   std::int64_t repositories;
 };
 
-/// Desynchronized repositories, and those of them whose last resync failed.
+/// The desynchronized repositories, and those whose last resync failed.
 struct WaitingRepositories {
   std::int64_t count;
   std::int64_t failed;
@@ -50,9 +50,9 @@ std::int64_t projected(std::size_t counted, double share) {
   return std::llround(static_cast<double>(counted) / share);
 }
 
-/// Those of the accounts, sorted, that have a record in any table.
+/// Returns the accounts that have a record in any table. `actors` is sorted.
 std::set<AccountNumber> with_records(Session& session, const std::vector<AccountNumber>& actors) {
-  // Whatever the revision.
+  // The largest revision includes all rows.
   const std::vector<std::int64_t> any(actors.size(), std::numeric_limits<std::int64_t>::max());
   std::set<AccountNumber> found;
   const auto look = [&](const writer::TableWriter& table) {

@@ -13,8 +13,8 @@
 
 namespace skua::status {
 
-/// Measures the size of the database on disk, and notices a server that does not answer. Has a
-/// thread and a connection of its own, so that a silent server delays nobody else. Never fails.
+/// Measures the size of the database on disk, and detects a server that does not answer. Has its
+/// own thread and connection, so that a silent server delays no other part. Never fails.
 class DatabaseSize {
  public:
   struct Sample {
@@ -26,9 +26,9 @@ class DatabaseSize {
 
   void start() { thread_.start(); }
 
-  /// The latest values; nothing: there are none. Any thread.
+  /// Returns the latest values; nothing if there are none. Any thread.
   std::optional<Sample> latest() const;
-  /// Since when a query has had no answer, if that is unusually long. Any thread.
+  /// Returns the start of a query that has had no answer for an unusually long time. Any thread.
   std::optional<Timestamp> unanswered_since() const;
 
  private:
@@ -47,38 +47,41 @@ class DatabaseSize {
   postgres::SessionThread thread_;
 };
 
-// The numbers of accounts and repositories by state. The work is bounded: large tables are
+// The functions count accounts and repositories by state. The work is bounded: large tables are
 // estimated from a sample. All functions throw postgres::SqlError.
 
-/// Repositories that are verified or were downloaded: `skua.repositories`.
+/// The repositories that are verified or were downloaded: the rows of `skua.repositories`.
 struct RepositoryCounts {
-  /// Counted; false: estimated from a part of the table.
+  /// True if the repositories were counted; false if their number is estimated from a part of the
+  /// table.
   bool exact = true;
-  /// partial, complete, desynchronized.
+  /// The numbers of the states partial, complete and desynchronized.
   std::map<std::string, std::int64_t> by_state;
-  /// For the desynchronized ones.
+  /// The number of desynchronized repositories whose last resync failed.
   std::int64_t resyncs_failed = 0;
 };
 
-/// Desynchronized repositories are counted exactly up to 100,000; beyond that, failed resyncs are
-/// counted among that many only. A table of more than `sampled_blocks` blocks is estimated from
-/// that many random blocks.
+/// Counts desynchronized repositories exactly up to 100,000; beyond that number, failed resyncs are
+/// counted among that many repositories only. A table of more than `sampled_blocks` blocks is
+/// estimated from that number of random blocks.
 RepositoryCounts repository_counts(postgres::Session& session, std::int64_t sampled_blocks = 4000);
 
-/// All accounts.
+/// The numbers of accounts.
 struct AccountCounts {
   bool exact = true;
-  /// Accounts that were seen, or that a record names.
+  /// The accounts that were seen, or that a record names.
   std::int64_t known = 0;
-  /// Of these: have records.
+  /// The known accounts that have records.
   std::int64_t with_records = 0;
-  /// Of these: without a verified head, as from a Tap or a Jetstream.
+  /// The accounts with records but without a verified head. The events of a Tap or a Jetstream
+  /// leave accounts in this state.
   std::int64_t without_chain = 0;
-  /// Inactive ones by hosting status; `inactive`: the status is not known.
+  /// The inactive accounts by hosting status. The key `inactive` stands for an unknown status.
   std::map<std::string, std::int64_t> hidden;
 };
 
-/// With more than `sampled` accounts: estimated from that many random accounts.
+/// Counts the accounts. If there are more than `sampled`, the numbers are estimated from that
+/// number of random accounts.
 AccountCounts account_counts(postgres::Session& session, std::int32_t sampled = 1000);
 
 }  // namespace skua::status

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kSeparator = "  ";
 
-/// Of well-formed UTF-8.
+/// Returns the number of characters of well-formed UTF-8.
 std::size_t characters(std::string_view text) {
   std::size_t count = 0;
   for (const char byte : text) {

@@ -33,7 +33,7 @@ std::string cursor_text(const pipeline::Metrics& now) {
   return now.cursor ? fmt::format("cursor {}", *now.cursor) : "cursor -";
 }
 
-/// Nothing when nothing was committed.
+/// Returns nothing if nothing was committed.
 std::optional<std::string> latency_text(const LatencyHistogram::Counts& counts) {
   const auto milliseconds = [&](double quantile) {
     return std::chrono::duration<double, std::milli>(LatencyHistogram::quantile(counts, quantile))
@@ -45,7 +45,7 @@ std::optional<std::string> latency_text(const LatencyHistogram::Counts& counts) 
 
 std::string disk_text(double bytes) {
   const bool is_large = std::abs(bytes) >= 1e9;
-  // No -0.0.
+  // Adding 0.0 turns -0.0 into 0.0.
   const double rounded = std::round(bytes / (is_large ? 1e8 : 1e5)) / 10 + 0.0;
   return fmt::format("disk {:+.1f} {}/min", rounded, is_large ? "GB" : "MB");
 }
@@ -65,7 +65,7 @@ std::vector<std::string> problem_parts(const std::vector<std::string_view>& prob
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-/// Help texts escape backslashes and line feeds, label values also quotes.
+/// In help texts backslashes and line feeds are escaped, in label values also quotes.
 std::string escaped_text(std::string_view text, bool is_label) {
   std::string escaped;
   for (const char c : text) {
@@ -97,7 +97,7 @@ class SampleWriter {
     for (const auto& [value, count] : counts) write("", with(info_.label, value), count);
   }
 
-  /// Two buckets for each power of two: each has two of the histogram's.
+  /// Writes two buckets for each power of two. Each bucket joins two buckets of the histogram.
   void operator()(const LatencyHistogram::Counts& counts) {
     constexpr std::size_t kTogether = 2;
     std::uint64_t all = 0;

@@ -4,15 +4,15 @@ namespace skua::status {
 namespace {
 
 constexpr std::chrono::seconds kRateWindow{60};
-/// The least time over which the growth on disk is measured: files grow in steps, and shrink at
-/// times.
+/// The minimum time over which the growth on disk is measured, because files grow in steps and
+/// sometimes shrink.
 constexpr std::chrono::seconds kLeastDiskTime{50};
 
 double seconds_of(Timestamp::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// Counts only grow, but which source counts for the process may change.
+/// Counts of a source only grow, but the process may switch to the counts of another source.
 double grown(std::uint64_t before, std::uint64_t now) {
   return now > before ? static_cast<double>(now - before) : 0;
 }

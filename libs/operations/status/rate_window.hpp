@@ -12,24 +12,24 @@
 
 namespace skua::status {
 
-/// Rates over the last minute, or since the start.
+/// The rates over the last minute, or since the start.
 struct Rates {
   Timestamp at;
-  // Per second.
+  // The following rates are per second.
   double events = 0;
   double rows = 0;
-  /// The time from the arrival of a frame to its commit.
+  /// The latency is the time from the arrival of a frame to its commit.
   LatencyHistogram::Counts latency{};
-  /// Growth of the database on disk, in bytes per minute; nothing during about the first minute.
-  /// Negative: the server has released space.
+  /// The growth of the database on disk, in bytes per minute; nothing during about the first
+  /// minute. It is negative if the server has released space.
   std::optional<double> disk_bytes;
 };
 
 /// Computes means over a minute. One thread.
 class RateWindow {
  public:
-  /// Adds the process's metrics (see `total`) and the size of the database, if it is known; returns
-  /// the rates until then. The first call begins the window and returns zeros.
+  /// Adds the process's metrics (see `total`) and the size of the database, if it is known. Returns
+  /// the rates until then. The first call starts the window and returns zeros.
   Rates add(const pipeline::Metrics& all, const std::optional<DatabaseSize::Sample>& disk);
 
  private:

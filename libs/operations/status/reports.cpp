@@ -46,14 +46,14 @@ std::string duration_or_dash(const json& seconds) {
 
 using postgres::Session;
 
-/// The rows of an account in bsky.actors and in skua.repositories. Each of them may be missing.
+/// The rows of an account in bsky.actors and in skua.repositories. Each row may be missing.
 struct AccountRows {
   std::optional<AccountNumber> id;
   std::optional<std::string> handle;
   std::optional<bool> active;
   std::optional<std::string> status;
   std::optional<std::string> floor;
-  // The columns of skua.repositories.
+  // The following columns are those of skua.repositories.
   std::optional<std::string> state;
   std::optional<std::string> rev;
   std::optional<std::string> followed_from;
@@ -110,7 +110,7 @@ json to_json(const backfill::JobRow& job) {
   return object;
 }
 
-/// A line with a name before it.
+/// Returns a line with a name before the value.
 std::string line(const char* name, const std::string& value) {
   return fmt::format("{:<12} {}\n", name, value);
 }
@@ -172,7 +172,7 @@ json tables(Session& session) {
   return all;
 }
 
-/// How current the stored identities are; null: nothing follows the PLC directory.
+/// Returns how current the stored identities are; null if no process follows the PLC directory.
 json plc_cursor(Session& session) {
   const auto cursor = tables::load_plc_cursor(session);
   if (!cursor) return nullptr;
@@ -194,7 +194,7 @@ json dead_letters(Session& session) {
   return all;
 }
 
-/// Repositories with a chain, by state.
+/// Returns the numbers of repositories with a verified head, by state.
 json to_json(const RepositoryCounts& counts) {
   json object = {{"exact", counts.exact}, {"resyncs_failed", counts.resyncs_failed}};
   std::int64_t known = 0;
@@ -215,7 +215,7 @@ json to_json(const AccountCounts& counts) {
           {"hidden", counts.hidden}};
 }
 
-/// What the filter left out of a running source; empty: nothing.
+/// Returns what the filter dropped of a running source; empty if nothing was dropped.
 std::string filtered_text(const json& metrics) {
   const auto records = metrics.value("filtered", std::uint64_t{0});
   const auto messages = metrics.value("filtered_messages", std::uint64_t{0});
@@ -226,9 +226,9 @@ std::string filtered_text(const json& metrics) {
 
 constexpr const char* kLabeler = "labeler:";
 
-/// What a running source says of its verification.
+/// Returns what a running source reports of its verification.
 std::string verification_text(const std::string& source, const json& metrics) {
-  // What it sent while it was read is counted with the relay that is read now.
+  // The messages that a standby sent while it was read are counted with the relay that is read now.
   if (metrics.value("role", "") == "standby") return "stands by";
   if (source.starts_with("tap:") || source.starts_with("jetstream:")) {
     return "unverified source: its messages contain no signatures";
@@ -259,7 +259,7 @@ std::string verification_text(const std::string& source, const json& metrics) {
   return text;
 }
 
-/// What the clock of the process that reads a source does to it; empty while all is well.
+/// Returns the effect of the process's clock on a source; empty if the clock is right.
 std::string clock_text(const json& metrics) {
   std::string text;
   const std::chrono::duration<double> ahead(metrics.value("server_clock_ahead_seconds", 0.0));
@@ -274,7 +274,7 @@ std::string clock_text(const json& metrics) {
   return text;
 }
 
-/// A number of which only the first digits are known, unless it was counted.
+/// Returns a number. An estimated number shows only its first digits.
 std::string count_text(const json& count, bool exact) {
   auto number = count.get<std::int64_t>();
   if (exact || number < 100) return with_commas(number);
@@ -318,7 +318,7 @@ std::string accounts_text(const json& counts) {
 std::optional<Seconds> saved_lag(const tables::StoredSource& source, bool is_read) {
   if (!is_read || !source.metrics) return std::nullopt;
   if (Seconds(source.metrics_age_seconds.value_or(0)) > kOldMetrics) return std::nullopt;
-  // Only a value of the expected type and range counts: users may write to the table.
+  // Users may write to the table, so a value is used only if it has the expected type and range.
   const auto metrics = nlohmann::json::parse(*source.metrics, nullptr, false);
   if (!metrics.is_object()) return std::nullopt;
   const auto found = metrics.find("lag_seconds");

@@ -15,7 +15,7 @@
 namespace skua::top {
 namespace {
 
-/// A page that takes longer has not answered.
+/// A page that takes longer than this counts as unanswered; in seconds.
 constexpr double kLateAfter = 5;
 
 bool is_late(const Snapshot::Contact& contact, const View& view) {
@@ -36,7 +36,7 @@ std::string clock_text(Timestamp at) {
   return fmt::format("{:%H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds.count())));
 }
 
-/// The state, the address, the time, and `end`.
+/// Returns the title line: the state, the address, the time, and `end`.
 Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin, const Line& end,
                 std::size_t columns) {
   const auto [state, style] = state_of(snapshot, view);
@@ -48,7 +48,7 @@ Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin
   return line.add(right).cut(columns);
 }
 
-/// The interval, and that the view is paused.
+/// Returns the interval, and whether the view is paused.
 Line view_text(const View& view) {
   Line line("  ");
   line.add(fmt::format("every {} s", view.every.count()), Style::Quiet);
@@ -56,7 +56,7 @@ Line view_text(const View& view) {
   return line;
 }
 
-/// The main numbers: as many as fit.
+/// Returns as many of the main numbers as fit into the line.
 Line numbers_line(const Snapshot& snapshot, std::size_t columns) {
   const std::vector<std::pair<const char*, std::string>> numbers = {
       {"events/s", number_text(snapshot.events_per_second, 1)},
@@ -77,7 +77,7 @@ Line numbers_line(const Snapshot& snapshot, std::size_t columns) {
   return line;
 }
 
-/// That numbers are old, and why; nothing: they are not.
+/// Returns a notice that the numbers are old, with the reason; nothing if they are current.
 std::optional<Line> notice_line(const Snapshot& snapshot, const View& view, std::size_t columns) {
   const Snapshot::Contact& process = snapshot.process;
   const Snapshot::Contact& database = snapshot.database_pages;
@@ -101,7 +101,7 @@ std::optional<Line> notice_line(const Snapshot& snapshot, const View& view, std:
   return Line(text, style).cut(columns);
 }
 
-/// The line above a section: its title, key and note, and how many of its rows are visible.
+/// Returns the line above a section: its title, key and note, and the number of visible rows.
 Line heading(const Section& section, std::size_t number, std::size_t visible, std::size_t columns) {
   Line line(section.title, Style::Title);
   line.add(fmt::format(" [{}]", number), Style::Quiet);
@@ -114,17 +114,18 @@ Line heading(const Section& section, std::size_t number, std::size_t visible, st
   return line.cut(columns);
 }
 
-/// The overview of a terminal with this width has two columns.
+/// On a terminal of at least this width the overview has two columns.
 constexpr std::size_t kTwoColumns = 120;
 constexpr std::size_t kColumnGap = 3;
 
 struct Part {
   std::size_t number = 0;
   Section section;
-  /// With its heading.
+  /// The number of lines with the heading.
   std::size_t size() const { return section.lines.size() + 1; }
-  /// The heading and a row. The table of workers is shown whole: its rows belong together. A
-  /// problem has its cure. `rows`: of the screen.
+  /// The minimum number of lines: the heading and a row. The table of workers is not cut, because
+  /// its rows belong together. A problem needs a line for its cure too. `rows` is the number of
+  /// rows of the screen.
   std::size_t least(std::size_t rows) const {
     constexpr std::size_t kProblem = 4;
     if (number == section::kWorkers) return size();
@@ -151,7 +152,7 @@ void add_part(const Part& part, std::size_t rows, std::size_t width, std::vector
   lines.insert(lines.end(), first, first + static_cast<std::ptrdiff_t>(visible));
 }
 
-/// Parts below each other; the last ones are left out if there is no room.
+/// Puts parts below each other. If there is not enough room, the last parts are omitted.
 std::vector<Line> stacked(std::vector<Part> parts, std::size_t rows, std::size_t width) {
   std::size_t least = 0;
   std::size_t fitting = 0;
@@ -182,8 +183,9 @@ std::vector<Line> side_by_side(const std::vector<Line>& left, const std::vector<
   return lines;
 }
 
-/// All sections, or as many as fit: each has its heading and at least one row. In two columns if
-/// there is room. At most `rows` lines, none wider than `columns`.
+/// Returns all sections, or as many as fit; each has its heading and at least one row. The overview
+/// has two columns if there is room. There are at most `rows` lines, and none is wider than
+/// `columns`.
 std::vector<Line> make_overview(const Snapshot& snapshot, std::size_t rows, std::size_t columns) {
   Numbers above = {section::kSources};
   if (!snapshot.problems.empty()) above.insert(above.begin(), section::kProblems);
@@ -208,7 +210,7 @@ std::vector<Line> make_overview(const Snapshot& snapshot, std::size_t rows, std:
   return lines;
 }
 
-/// A smaller terminal has no line for the keys.
+/// A terminal with fewer rows has no line for the keys.
 constexpr std::size_t kRowsForKeys = 6;
 constexpr std::size_t kRowsOfReport = 20;
 
@@ -230,7 +232,7 @@ constexpr std::array kHelp = {
     "growth of tables counts from the start of skua top.",
 };
 
-/// Appends a section alone, from View::scroll on. The head of its table stays visible.
+/// Appends a single section from View::scroll on. The head of its table stays visible.
 void add_section(const Section& section, const View& view, std::size_t rows, std::size_t columns,
                  Frame& frame) {
   const std::size_t heads = std::min(section.heads, section.lines.size());

@@ -18,7 +18,7 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-/// Where and when a snapshot was read.
+/// The address and the time of a snapshot.
 struct Origin {
   /// The URL of the pages.
   std::string address;
@@ -27,18 +27,18 @@ struct Origin {
 
 /// The content of the screen.
 struct Frame {
-  /// As many as the terminal has rows; none is wider than its columns.
+  /// There are as many lines as the terminal has rows, and none is wider than its columns.
   std::vector<Line> lines;
-  /// The largest useful View::scroll.
+  /// The largest useful value of View::scroll.
   std::size_t most_scroll = 0;
-  /// The lines of the section that are visible at once.
+  /// The number of lines of the section that are visible at the same time.
   std::size_t page = 0;
 };
 
-/// Pure.
+/// Draws the screen for a snapshot. Pure.
 Frame make_frame(const Snapshot& snapshot, const View& view, const Origin& origin, Size size);
 
-/// A snapshot as a report, with all sections. Pure.
+/// Returns a snapshot as a report with all sections. Pure.
 std::vector<Line> make_report(const Snapshot& snapshot, const Origin& origin, std::size_t columns);
 
 }  // namespace skua::top

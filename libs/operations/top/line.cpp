@@ -24,8 +24,8 @@ std::vector<std::size_t> widths_of(const std::vector<Table::Column>& columns,
                                    const std::vector<Row>& rows, std::size_t width) {
   std::vector<std::size_t> wanted(columns.size());
   std::vector<std::size_t> least(columns.size());
-  // The texts share what the numbers and the gaps leave: a short part for each, the rest from the
-  // left.
+  // The text columns share the width that the numbers and the gaps leave. Each gets a short part,
+  // and the columns on the left get the rest.
   std::size_t taken = kCellGap * (columns.size() - 1);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     wanted[i] = columns[i].head.size();
@@ -61,10 +61,10 @@ Line row_line(const std::vector<Table::Column>& columns, const Row& row,
 }
 
 constexpr const char* kUnknown = "-";
-/// Above it the digits of a double say nothing.
+/// Above this value the digits of a double are not exact.
 constexpr double kMost = 1e15;
 
-/// Parameters of SGR, ECMA-48 8.3.117.
+/// Returns the SGR parameters of a style (ECMA-48 8.3.117).
 const char* parameters_of(Style style, bool has_colours) {
   switch (style) {
     case Style::Plain:
@@ -86,7 +86,8 @@ const char* parameters_of(Style style, bool has_colours) {
 }
 
 void add_line(const Line& line, std::size_t row, bool has_colours, std::string& text) {
-  // The line is erased first: at the last column an erasure would remove a character.
+  // The line is erased before it is written, because an erasure at the last column would remove a
+  // character.
   text += fmt::format("\x1b[{};1H\x1b[0m\x1b[2K", row + 1);
   std::size_t column = 0;
   bool is_sure = true;
@@ -132,7 +133,7 @@ Line& Line::cut(std::size_t columns) {
   for (std::size_t i = 0; i < spans_.size(); ++i) {
     const std::size_t width = command_line::display_width(spans_[i].text);
     if (used + width > columns || (used + width == columns && i + 1 < spans_.size())) {
-      // The mark of the cut needs a column, also if this text would just fit.
+      // The mark of the cut needs a column, even if this text would just fit.
       const std::size_t left = columns - used;
       std::string cut = command_line::cut_text(spans_[i].text + " ", left);
       used += command_line::display_width(cut);

@@ -18,14 +18,14 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-/// A line of the screen. Its texts are printable, whatever was added: control characters never
-/// reach the terminal. One thread.
+/// A line of the screen. All added texts become printable, so that control characters never reach
+/// the terminal. One thread.
 class Line {
  public:
   Line() = default;
   explicit Line(std::string_view text, Style style = Style::Plain) { add(text, style); }
 
-  /// Adds a text at the end; its first thousand characters count.
+  /// Adds a text at the end. Only its first thousand characters are used.
   Line& add(std::string_view text, Style style = Style::Plain);
   /// Adds the spans of another line.
   Line& add(const Line& other);
@@ -36,7 +36,7 @@ class Line {
 
   const std::vector<Span>& spans() const { return spans_; }
   std::size_t width() const { return width_; }
-  /// Without styles and without blanks at the end.
+  /// Returns the text without styles and without blanks at the end.
   std::string text() const;
 
   bool operator==(const Line&) const = default;
@@ -46,14 +46,14 @@ class Line {
   std::size_t width_ = 0;
 };
 
-/// A table with a head, as lines. Numbers are on the right of their columns. Texts that do not fit
-/// are cut: those on the right first. One thread.
+/// A table with a head, which it turns into lines. Numbers are on the right of their columns. Texts
+/// that do not fit are cut, the columns on the right first. One thread.
 class Table {
  public:
   struct Column {
     std::string head;
     bool is_number = false;
-    /// The least width of a table that has this column.
+    /// The column appears only in tables of at least this width.
     std::size_t from = 0;
   };
   struct Cell {
@@ -63,10 +63,11 @@ class Table {
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// As many cells as there are columns.
+  /// Adds a row. It must have as many cells as there are columns.
   void add(std::vector<Cell> cells);
 
-  /// The head, then the rows; a table without rows has no lines. No line is wider than `width`.
+  /// Returns the head and the rows; a table without rows has no lines. No line is wider than
+  /// `width`.
   std::vector<Line> lines(std::size_t width) const;
 
  private:
@@ -75,28 +76,29 @@ class Table {
   std::vector<Row> rows_;
 };
 
-// Numbers for people, the same as those of the dashboard. Nothing: `-`. Pure.
+// The functions format numbers for people in the same way as the dashboard. A missing number is
+// `-`. Pure.
 
-/// `1,234.5`.
+/// Returns a text such as `1,234.5`.
 std::string number_text(std::optional<double> number, int digits = 0);
-/// A time: `12 ms`, `3.4 s`, `5 min`, `6.7 h`, `8.9 d`.
+/// Returns a time such as `12 ms`, `3.4 s`, `5 min`, `6.7 h`, `8.9 d`.
 std::string seconds_text(std::optional<double> seconds);
-/// A size, or its growth: `12 kB`, `-3.4 MB`.
+/// Returns a size, or its growth, such as `12 kB`, `-3.4 MB`.
 std::string bytes_text(std::optional<double> bytes);
 
-/// Shares `all` among parts that want some of it: nobody gets more than it wants, and the parts
-/// that get less than they want get the same, or one more if they are earlier. Pure.
+/// Shares `all` among parts: no part gets more than it wants, and the parts that get less than they
+/// want get equal shares, with one more for earlier parts. Pure.
 std::vector<std::size_t> shared_out(const std::vector<std::size_t>& wanted, std::size_t all);
 
-/// The bytes that change a terminal from one content to another: ECMA-48 sequences, which all
-/// terminals of today know. Only lines that differ are sent. Pure.
+/// Returns the bytes that change a terminal from one content to another: ECMA-48 sequences, which
+/// all current terminals support. Only lines that differ are sent. Pure.
 ///
-/// The place of each text is sent after a text beyond ASCII: a terminal may draw that one wider or
-/// narrower than expected.
+/// After a text beyond ASCII the place of the next text is sent, because a terminal may draw the
+/// former text wider or narrower than expected.
 std::string screen_text(const std::vector<Line>& before, const std::vector<Line>& after,
                         bool has_colours);
 
-/// The same for an unknown content: it is erased first.
+/// Returns the bytes that erase an unknown content and write the lines.
 std::string whole_screen_text(const std::vector<Line>& lines, bool has_colours);
 
 }  // namespace skua::top

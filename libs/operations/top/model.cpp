@@ -14,16 +14,16 @@ namespace {
 
 using nlohmann::json;
 
-// Fields of JSON of which nothing is known: a field of another type is missing.
+// The functions read fields of unverified JSON. A field of another type counts as missing.
 
-/// The member of an object; null: there is none.
+/// Returns the member of an object; null if there is none.
 const json* field(const json& object, std::string_view name) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
   return found == object.end() ? nullptr : &*found;
 }
 
-/// Empty: there is none.
+/// Returns a text; empty if there is none.
 std::string text_field(const json& object, std::string_view name) {
   const json* const value = field(object, name);
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
@@ -40,8 +40,9 @@ bool true_field(const json& object, std::string_view name) {
   return value != nullptr && *value == true;
 }
 
-/// The elements of an array, at most Snapshot::kMostRows; empty: it is not an array. Not a copy:
-/// copying is recursive, and the depth of hostile JSON is not limited.
+/// Returns the elements of an array, at most Snapshot::kMostRows; empty if the field is no array.
+/// The elements are not copied, because copying is recursive and the depth of hostile JSON is not
+/// limited.
 std::span<const json> rows_field(const json& object, std::string_view name) {
   const json* const value = field(object, name);
   if (value == nullptr || !value->is_array()) return {};
@@ -84,7 +85,7 @@ Snapshot::Backfill backfill_of(const json& page) {
 
 Snapshot::Database database_of(const json& page, const std::optional<FirstSize>& first,
                                std::chrono::steady_clock::time_point at) {
-  /// A shorter time says nothing about an hour.
+  /// The growth over a shorter time does not indicate the growth of an hour.
   constexpr std::chrono::seconds kLeast{7};
   Snapshot::Database database;
   database.bytes = number_field(page, "database_bytes");
@@ -104,7 +105,7 @@ Snapshot::Database database_of(const json& page, const std::optional<FirstSize>&
   return database;
 }
 
-/// `/health/ready`: the state and the problems.
+/// Reads the state and the problems from `/health/ready`.
 void read_health(const json& page, Snapshot& snapshot) {
   snapshot.state = text_field(page, "status");
   add_problems(page, "reasons", true, snapshot);
@@ -130,7 +131,7 @@ Snapshot::Source source_of(const json& row) {
   return source;
 }
 
-/// `/status/process`: rates, sources, workers and collections.
+/// Reads rates, sources, workers and collections from `/status/process`.
 void read_process(const json& page, Snapshot& snapshot) {
   snapshot.events_per_second = number_field(page, "events_per_second");
   snapshot.rows_per_second = number_field(page, "rows_per_second");
@@ -153,7 +154,8 @@ void read_process(const json& page, Snapshot& snapshot) {
   }
 }
 
-/// The sizes of the first answer, with which later ones are compared; nothing: the page has none.
+/// Returns the sizes of the first answer, with which later sizes are compared; nothing if the page
+/// has none.
 std::optional<FirstSize> first_size(const json& page, std::chrono::steady_clock::time_point at) {
   const auto bytes = number_field(page, "database_bytes");
   if (!bytes) return std::nullopt;
@@ -165,7 +167,7 @@ std::optional<FirstSize> first_size(const json& page, std::chrono::steady_clock:
   return first;
 }
 
-/// `/status`, which arrived at `at`.
+/// Reads `/status`, which arrived at `at`.
 void read_status(const json& page, const std::optional<FirstSize>& first,
                  std::chrono::steady_clock::time_point at, Snapshot& snapshot) {
   for (const json& each : rows_field(page, "consumers")) {
@@ -183,7 +185,7 @@ void read_status(const json& page, const std::optional<FirstSize>& first,
   snapshot.database = database_of(page, first, at);
 }
 
-/// `/latest`: posts and dead letters.
+/// Reads posts and dead letters from `/latest`.
 void read_latest(const json& page, Snapshot& snapshot) {
   for (const json& post : rows_field(page, "posts")) {
     snapshot.posts.push_back(
@@ -204,7 +206,7 @@ double seconds_since(Model::TimePoint then, Model::TimePoint now) {
   return std::max(std::chrono::duration<double>(now - then).count(), 0.0);
 }
 
-/// What an error says of itself: `database-down: ...`.
+/// Returns the text of an error answer, such as `database-down: ...`.
 std::string refusal_text(const Answer& answer, const json& body) {
   const std::string code = text_field(body, "error");
   const std::string message = text_field(body, "message");
@@ -232,7 +234,7 @@ void Model::add(const Answer& answer) {
 std::string Model::use(const Answer& answer) {
   json body = json::parse(answer.body, nullptr, false);
   const bool is_health = answer.page == Page::Health;
-  // 503 is an answer: the process is not ready.
+  // An answer with status 503 is valid: it says that the process is not ready.
   const bool is_state = is_health && answer.status == kUnavailable;
   if (answer.page == Page::Process && answer.status == kNotFound) {
     return "the process is older than this program, and has no such page";

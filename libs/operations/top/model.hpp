@@ -16,16 +16,16 @@
 
 namespace skua::top {
 
-/// What the pages of a process say at one time. Texts are those of the network. A number that is
-/// not known is missing.
+/// The content of the pages of a process at one time. Texts come from the network unchanged. An
+/// unknown number is missing.
 struct Snapshot {
   using Number = std::optional<double>;
 
-  /// Of a group of pages that are read together.
+  /// The answers of a group of pages that are read together.
   struct Contact {
-    /// Seconds since the latest answer; nothing: there was none.
+    /// Seconds since the latest answer; nothing if there was none.
     Number age;
-    /// Seconds since requests fail; nothing: they do not.
+    /// Seconds since requests began to fail; nothing if they do not fail.
     Number failing_for;
     /// Why the last request failed.
     std::string failure;
@@ -36,21 +36,21 @@ struct Snapshot {
     std::string title;
     std::string detail;
     std::string cure;
-    /// Whether the process is not ready because of it; otherwise it is a warning.
+    /// True if the problem is a reason why the process is not ready; otherwise it is a warning.
     bool is_reason = false;
   };
 
   struct Source {
     std::string name;
     bool is_connected = false;
-    /// `active` or `standby`; empty: the source is the only one of its kind.
+    /// The role is `active` or `standby`; empty if the source is the only one of its kind.
     std::string role;
     Number cursor;
     Number lag;
     Number messages_per_second;
     Number verified_per_second;
     Number waiting_accounts;
-    /// By reason, since the start of the process.
+    /// The numbers of drops by reason, since the start of the process.
     std::vector<std::pair<std::string, double>> dropped;
   };
 
@@ -73,7 +73,7 @@ struct Snapshot {
     std::string state;
     Number lag;
     Number changes_behind;
-    /// Why it does not work; empty: it does.
+    /// Why the consumer does not work; empty if it works.
     std::string reason;
   };
 
@@ -105,7 +105,7 @@ struct Snapshot {
     Number done;
     Number failed;
     Number unavailable;
-    /// Whether a process works on it.
+    /// True if a process works on the backfill.
     bool is_running = false;
     Number per_second;
     Number seconds_left;
@@ -116,7 +116,7 @@ struct Snapshot {
     std::string name;
     Number rows;
     Number bytes;
-    /// Since the first answer.
+    /// The growth since the first answer.
     Number growth;
   };
 
@@ -132,16 +132,16 @@ struct Snapshot {
     std::string text;
   };
 
-  /// The pages of the process: health and process status.
+  /// The answers of the pages of the process: health and process status.
   Contact process;
-  /// The pages of the database: status and latest rows.
+  /// The answers of the pages of the database: status and latest rows.
   Contact database_pages;
 
-  /// `ready`, `not-ready`, `starting` or `stopping`; empty: not known.
+  /// The state is `ready`, `not-ready`, `starting` or `stopping`; empty if it is unknown.
   std::string state;
   std::vector<ProblemState> problems;
 
-  // Means over ten seconds, those of collections over a minute.
+  // The following rates are means over ten seconds, those of collections over a minute.
   Number events_per_second;
   Number rows_per_second;
   Number lag;
@@ -151,7 +151,7 @@ struct Snapshot {
   Number dead_letters;
   std::vector<Source> sources;
   std::vector<Worker> workers;
-  /// Those with operations, the most frequent first.
+  /// The collections with operations, the most frequent first.
   std::vector<Collection> collections;
 
   std::vector<Consumer> consumers;
@@ -161,7 +161,7 @@ struct Snapshot {
   std::optional<Database> database;
   std::vector<Post> posts;
 
-  /// The rows of a list of this struct.
+  /// The maximum number of rows of each list in this struct.
   static constexpr std::size_t kMostRows = 500;
 
   bool is_ready() const { return state == "ready"; }
@@ -174,8 +174,8 @@ struct FirstSize {
   std::map<std::string, double> tables;
 };
 
-/// What the answers of the pages say. An answer that cannot be used leaves the former one in place.
-/// One thread.
+/// Keeps the answers of the pages. An unusable answer leaves the former answer unchanged. One
+/// thread.
 class Model {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -191,13 +191,13 @@ class Model {
     std::string failure;
   };
 
-  /// The reason for which an answer cannot be used; empty: it was used.
+  /// Returns the reason why an answer cannot be used; empty if it was used.
   std::string use(const Answer& answer);
   Snapshot::Contact contact(Page first, Page second, TimePoint now) const;
   const PageState& state_of(Page page) const { return pages_[static_cast<std::size_t>(page)]; }
 
   std::array<PageState, kPages.size()> pages_;
-  /// By page; null: there was no answer.
+  /// The bodies by page; null if there was no answer.
   std::array<nlohmann::json, kPages.size()> bodies_;
   std::optional<FirstSize> first_size_;
 };

@@ -8,7 +8,7 @@
 namespace skua::top {
 namespace {
 
-/// Far more than any page has.
+/// The maximum size of a body, which is far more than any page has.
 constexpr std::size_t kMostBytes = 4UL * 1024 * 1024;
 
 transport::HttpClientOptions client_options(const Poller::Options& options) {

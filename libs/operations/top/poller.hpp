@@ -16,7 +16,7 @@ class HttpClient;
 
 namespace skua::top {
 
-/// The pages that are read. The first two answer from the state of the process, the others from the
+/// The pages that are read. The first two show the state of the process, the others read the
 /// database.
 enum class Page : std::uint8_t { Health, Process, Status, Latest };
 inline constexpr std::array kPages = {Page::Health, Page::Process, Page::Status, Page::Latest};
@@ -25,41 +25,42 @@ inline constexpr std::array kPages = {Page::Health, Page::Process, Page::Status,
 struct Answer {
   Page page = Page::Health;
   std::chrono::steady_clock::time_point at;
-  /// Of HTTP; 0: there is no answer.
+  /// The HTTP status; 0 if there is no answer.
   unsigned status = 0;
   std::string body;
   /// Why there is no answer.
   std::string failure;
 };
 
-/// `/health/ready`.
+/// Returns the path of a page, such as `/health/ready`.
 const char* path_of(Page page);
 
-/// Requests the pages of a process. A page is requested again after its former request has ended;
-/// a request ends within `timeout`, and a body has four MiB at most. Redirects are not followed.
-/// Owned by one thread.
+/// Requests the pages of a process. A page is requested again only after its former request has
+/// ended. A request ends within `timeout`, and a body has four MiB at most. Redirects are not
+/// followed. Owned by one thread.
 class Poller {
  public:
   struct Options {
-    /// `http://127.0.0.1:2580`, without a slash at the end.
+    /// The origin without a slash at the end, such as `http://127.0.0.1:2580`.
     std::string origin;
     /// See transport::HttpClientOptions.
     std::string ca_file = {};
     std::chrono::milliseconds timeout = std::chrono::seconds(10);
-    /// Called on another thread when there is an answer to take. Must not block or throw.
+    /// Another thread calls this function when there is an answer to take. The function must not
+    /// block or throw.
     std::function<void()> on_answer = nullptr;
   };
 
   /// Throws std::runtime_error if the CA file cannot be used.
   explicit Poller(Options options);
-  /// Ends the requests.
+  /// Aborts the requests.
   ~Poller();
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
   /// Requests a page, unless a request for it is under way.
   void ask(Page page);
-  /// The answers since the last call.
+  /// Returns the answers since the last call.
   std::vector<Answer> take();
 
  private:

@@ -13,12 +13,12 @@
 namespace skua::top {
 namespace {
 
-/// Queues of this length are unusual, and the workers do not keep up.
+/// Queues of this length are unusual: the workers process events more slowly than these arrive.
 constexpr double kLongQueue = 500;
 constexpr double kVeryLongQueue = 5'000;
 constexpr std::string_view kIndent = "  ";
 
-/// A section of a table, or of one line if the table has no rows.
+/// Makes a section of a table, or of one line if the table has no rows.
 Section section_of(std::string title, std::string note, const Table& table, std::size_t width,
                    std::string_view nothing) {
   Section section{std::move(title), std::move(note), table.lines(width), 1};
@@ -50,7 +50,7 @@ Style style_of_queue(std::optional<double> queued) {
   return queued.value_or(0) > kLongQueue ? Style::Warn : Style::Plain;
 }
 
-/// Workers of a kind and a record type, from names such as `live like 0`.
+/// The workers of a kind and a record type, from names such as `live like 0`.
 struct Group {
   std::string type;
   struct Side {
@@ -79,19 +79,19 @@ void add_worker(std::vector<Group>& groups, const Snapshot::Worker& worker) {
 
 constexpr std::size_t kSideGap = 2;
 
-/// The columns of the table of workers.
+/// The widths of the columns of the table of workers.
 struct GroupWidths {
   std::size_t name = 0;
   std::size_t queue = 0;
-  /// Of one side.
+  /// The width of the queues of one side.
   std::size_t queues = 0;
-  /// Of the rate of a side; 0: there is no room for rates.
+  /// The width of the rate of a side; 0 if there is no room for rates.
   std::size_t rate = 10;
 
   std::size_t all() const { return name + 2 * (queues + rate) + kSideGap; }
 };
 
-/// `gap`: between two queues.
+/// `gap` is the width between two queues.
 GroupWidths group_widths(const std::vector<Group>& groups, std::size_t gap) {
   constexpr std::size_t kLongestName = 20;
   constexpr std::size_t kShortestQueue = 2;
@@ -106,7 +106,7 @@ GroupWidths group_widths(const std::vector<Group>& groups, std::size_t gap) {
     }
   }
   widths.queue += gap;
-  // The heads need room too.
+  // The heads of the columns need room too.
   widths.queues = std::max(most * widths.queue, gap + std::string_view("backfill").size());
   return widths;
 }
@@ -147,7 +147,7 @@ Line group_head(const GroupWidths& widths) {
 
 constexpr std::string_view kRunning = "running";
 
-/// `2026-07-04T14:38:08.085434Z` without the fraction.
+/// Returns a time such as `2026-07-04T14:38:08.085434Z` without the fraction.
 std::string short_time(std::string_view datetime) {
   constexpr std::size_t kSeconds = 19;
   std::string text(datetime.substr(0, kSeconds));
@@ -155,7 +155,7 @@ std::string short_time(std::string_view datetime) {
   return text;
 }
 
-/// The estimate first: the rest may be cut.
+/// The estimate comes first, because the end of the text may be cut.
 std::string backfill_text(const Snapshot::Backfill& backfill) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };

@@ -12,18 +12,19 @@ namespace skua::top {
 /// A part of the screen about one subject.
 struct Section {
   std::string title;
-  /// Its main number; may be empty.
+  /// The main number of the section; it may be empty.
   std::string note;
-  /// No line is wider than asked for. Never empty: one line says that there is nothing.
+  /// The lines are at most as wide as requested. There is at least one line, which may say that
+  /// there is nothing to show.
   std::vector<Line> lines;
-  /// The lines at the beginning that explain the others: the head of a table.
+  /// The number of lines at the beginning that form the head of a table.
   std::size_t heads = 0;
 };
 
-/// Sections have the numbers from 1 on, and the keys of these digits.
+/// Sections have the numbers from 1 on. The key of a section is the digit of its number.
 inline constexpr std::size_t kSections = 9;
 
-/// Names for `make_section`.
+/// The names of the section numbers, for `make_section`.
 namespace section {
 inline constexpr std::size_t kProblems = 1;
 inline constexpr std::size_t kSources = 2;
@@ -36,7 +37,8 @@ inline constexpr std::size_t kDatabase = 8;
 inline constexpr std::size_t kPosts = 9;
 }  // namespace section
 
-/// Rows that need attention come first: a small screen shows the first ones only. Pure.
+/// Makes a section. Rows that need attention come first, because a small screen shows only the
+/// first rows. Pure.
 Section make_section(std::size_t number, const Snapshot& snapshot, std::size_t width);
 
 }  // namespace skua::top

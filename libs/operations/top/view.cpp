@@ -10,7 +10,7 @@ namespace skua::top {
 namespace {
 
 constexpr char kEscape = '\x1b';
-/// A longer sequence belongs to no key.
+/// A longer sequence belongs to no known key.
 constexpr std::size_t kLongest = 16;
 
 std::optional<Action> action_of(char c) {
@@ -54,7 +54,7 @@ std::optional<Action> action_of(char c) {
   }
 }
 
-/// The key of a sequence without its introducer: `A`, `5~`.
+/// Returns the action of a sequence without its introducer: `A`, `5~`.
 std::optional<Action> action_of_sequence(std::string_view sequence) {
   if (sequence == "A") return Action::Up;
   if (sequence == "B") return Action::Down;
@@ -67,7 +67,8 @@ std::optional<Action> action_of_sequence(std::string_view sequence) {
   return std::nullopt;
 }
 
-/// The size of the sequence that begins `bytes` with Escape; nothing: it has not ended.
+/// Returns the size of the sequence that begins `bytes` with Escape; nothing if the sequence is
+/// incomplete.
 std::optional<std::size_t> sequence_size(std::string_view bytes) {
   if (bytes.size() < 2) return std::nullopt;
   if (bytes[1] != '[' && bytes[1] != 'O') return 1;
@@ -81,7 +82,7 @@ std::optional<std::size_t> sequence_size(std::string_view bytes) {
 }  // namespace
 
 void View::apply(Action action, std::size_t page) {
-  // Any key ends the help.
+  // Any key closes the help.
   const bool had_help = shows_help;
   shows_help = action == Action::Help && !had_help;
   if (action >= Action::Section1) {
@@ -117,7 +118,7 @@ void View::scroll_by(Action action, std::size_t page) {
   if (action == Action::PageUp) scroll -= std::min(scroll, step);
   if (action == Action::PageDown) scroll += step;
   if (action == Action::First) scroll = 0;
-  // The frame limits it.
+  // The frame reduces the value to the largest useful one.
   if (action == Action::Last) scroll = std::numeric_limits<std::size_t>::max() / 2;
 }
 

@@ -9,7 +9,7 @@
 
 namespace skua::top {
 
-/// What a key asks for.
+/// The actions that keys request.
 enum class Action : std::uint8_t {
   Quit,
   Pause,
@@ -26,27 +26,27 @@ enum class Action : std::uint8_t {
   PageDown,
   First,
   Last,
-  /// And the following ones: the section with this number.
+  /// Section1 and the following numbers select the section with this number.
   Section1,
 };
 
-/// What the user chose to see. One thread.
+/// The choices of the user. One thread.
 struct View {
   static constexpr std::chrono::seconds kShortest{1};
   static constexpr std::chrono::seconds kLongest{60};
 
-  /// 0: the overview; otherwise a section alone.
+  /// The section that is shown alone; 0 for the overview.
   std::size_t section = 0;
-  /// Lines of the section above the screen.
+  /// The number of lines of the section above the screen.
   std::size_t scroll = 0;
   bool is_paused = false;
   bool shows_help = false;
   bool is_over = false;
-  /// The pages are read now.
+  /// True if the pages must be read now.
   bool is_due = false;
   std::chrono::seconds every{2};
 
-  /// `page`: the lines that a page has.
+  /// Applies an action. `page` is the number of lines of a page.
   void apply(Action action, std::size_t page);
 
  private:
@@ -56,14 +56,15 @@ struct View {
 };
 
 /// Reads keys from the bytes that a terminal sends (ECMA-48, and xterm's keys of applications).
-/// Unknown keys are left out. One thread.
+/// Unknown keys are ignored. One thread.
 class KeyReader {
  public:
   std::vector<Action> read(std::string_view bytes);
 
-  /// Whether the bytes end within a key: call `flush` if no others follow at once.
+  /// Returns whether the bytes end within a key. If no others follow at once, the caller must call
+  /// `flush`.
   bool is_within_key() const { return !rest_.empty(); }
-  /// The key whose bytes began: Escape, if it was that.
+  /// Ends an incomplete key. A single Escape byte is the key Escape; longer rests are dropped.
   std::vector<Action> flush();
 
  private:

@@ -18,8 +18,8 @@ bool is_did_name(const std::string& name) {
   return name.starts_with("did:");
 }
 
-/// Throws UsageError for any problem: nothing has been done yet, and the user can correct all of
-/// them.
+/// Throws UsageError if there is any problem. No request was made yet, so the user can correct all
+/// problems at once.
 void require_no_problems(const backfill::NamedAccounts& accounts, const std::string& origin) {
   if (accounts.problem_count == 0) return;
   std::string text;

@@ -35,7 +35,7 @@ std::string origin_of_url(const SettingValue& given) {
   return origin;
 }
 
-/// The setting is the address on which `skua run` listens.
+/// Returns the origin of the pages if the setting is the address on which `skua run` listens.
 std::string origin_of_address(const SettingValue& given) {
   ListenAddress address = listen_address(given);
   if (address.port == 0) throw UsageError(fmt::format("{}: port 0 names no pages", given.origin));

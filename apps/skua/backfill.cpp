@@ -55,7 +55,7 @@ void begin_bootstrap(postgres::Session& session) {
   }
 }
 
-/// Prints how many indexes are missing and which command builds them; nothing if all exist.
+/// Prints how many indexes are missing and which command builds them. Prints nothing if all exist.
 void print_missing_indexes(postgres::Session& session) {
   const std::size_t missing = backfill::missing_indexes(session);
   if (missing == 0) return;
@@ -65,8 +65,8 @@ void print_missing_indexes(postgres::Session& session) {
       counted(missing, "index"));
 }
 
-/// Builds the indexes that a bootstrap dropped. False: it was stopped, or a build failed; another
-/// call continues.
+/// Builds the indexes that a bootstrap dropped. Returns false if it was stopped, or a build failed;
+/// another call continues the work.
 bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) {
   print_progress("bootstrap: building indexes");
   std::stop_source stop;
@@ -117,7 +117,7 @@ void print_end(const backfill::BackfillMetrics& end, bool is_stopped) {
   }
 }
 
-/// Prints what was not stored; true: no permanent failure.
+/// Prints what was not stored. Returns true if there is no permanent failure.
 bool print_rest(postgres::Session& session, Timestamp started_at) {
   const auto failed = backfill::jobs_ended_since(session, backfill::JobState::Failed, started_at);
   const auto unavailable =
@@ -175,7 +175,8 @@ int run_backfill(const Invocation& invocation) {
         "the rest stays queued: `skua backfill` without arguments continues it, and so does "
         "`skua run`\n");
   }
-  // Print everything before an exception reports that the database is unreachable.
+  // The output is flushed before the next statement, which may throw because the database is
+  // unreachable.
   std::fflush(stdout);
   session = ask(database_url);
   const bool all_well = print_rest(*session, started_at);
@@ -202,7 +203,7 @@ const Option<std::vector<backfill::JobState>> kStates(
 const Option<bool> kAllJobs({.name = "--all",
                              .meaning = "All queued and running repositories and lists"});
 
-/// The selection of jobs, without the accounts.
+/// Returns the selection of jobs on the command line, without the accounts.
 backfill::JobFilter filter_of_jobs(const Invocation& invocation) {
   backfill::JobFilter filter;
   filter.host = invocation[kHost];
@@ -210,10 +211,10 @@ backfill::JobFilter filter_of_jobs(const Invocation& invocation) {
   return filter;
 }
 
-/// A change to jobs or lists; returns their number.
+/// A function that changes jobs or lists and returns their number.
 using Change = std::size_t(postgres::Session&, const backfill::JobFilter&, Timestamp);
 
-/// Changes the selected jobs and lists; accounts that do not resolve are skipped.
+/// Changes the selected jobs and lists. Accounts that do not resolve are skipped.
 int change_jobs(const Invocation& invocation, Change& jobs, Change& lists, const char* done_to_jobs,
                 const char* done_to_lists) {
   const std::string url = require_database(invocation);
@@ -228,7 +229,8 @@ int change_jobs(const Invocation& invocation, Change& jobs, Change& lists, const
   // An empty list of accounts would select all jobs.
   if (names_none) return kFailure;
   postgres::Session session(url, postgres::process_name("skua backfill jobs"));
-  // Lists first: a list that is being read would otherwise queue more repositories.
+  // Lists are changed first, because a list that is being read would otherwise queue more
+  // repositories.
   const Timestamp now = postgres::server_time(session);
   const std::size_t changed_lists = lists(session, filter, now);
   fmt::print("{} {}\n", counted(jobs(session, filter, now), "repository"), done_to_jobs);

@@ -38,17 +38,17 @@ using backfill::Again;
 using backfill::HostList;
 using backfill::NewJob;
 
-/// The number of jobs that are queued at a time.
+/// The number of jobs that one statement queues.
 constexpr std::size_t kJobsAtOnce = 5'000;
 constexpr std::size_t kShownProblems = 100;
 
 /// Jobs for CAR files, and the problems of unusable files.
 struct CarJobs {
   std::vector<backfill::NewJob> jobs;
-  /// For people, each with its file.
+  /// The problems as texts for people. Each text names the file.
   std::vector<std::string> problems;
-  /// Also for people: files that were skipped because another one has a newer revision of the same
-  /// repository.
+  /// Texts for people about files that were skipped, because another file has a newer revision of
+  /// the same repository.
   std::vector<std::string> superseded;
 };
 
@@ -71,7 +71,7 @@ struct Head {
   std::uint64_t rev = 0;  // 0: absent
 };
 
-/// The head of a repository's CAR; otherwise the reason in `problem`.
+/// Returns the head of a repository's CAR, or nothing with the reason in `problem`.
 std::optional<Head> head_of(ByteView car, std::string& problem) {
   auto reader = repo::CarReader::open(car);
   if (!reader) {
@@ -103,8 +103,8 @@ std::optional<Head> head_of(ByteView car, std::string& problem) {
   }
 }
 
-/// Reads each file up to its commit to find the account and the revision. An account gets one job,
-/// for the newest of its files.
+/// Reads each file up to its commit to find the account and the revision. Each account gets one
+/// job, for the newest of its files.
 CarJobs jobs_of_cars(const std::vector<std::filesystem::path>& files) {
   CarJobs found;
   struct Place {
@@ -146,8 +146,8 @@ CarJobs jobs_of_cars(const std::vector<std::filesystem::path>& files) {
   return found;
 }
 
-/// The files below a directory whose names end in `.car`, in order. Throws UsageError if it cannot
-/// be read.
+/// Returns the files below a directory whose names end in `.car`, sorted. Throws UsageError if the
+/// directory cannot be read.
 std::vector<std::filesystem::path> cars_below(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
   try {
@@ -163,7 +163,7 @@ std::vector<std::filesystem::path> cars_below(const std::filesystem::path& direc
   return files;
 }
 
-/// Prints the problems of a request; the rest continues.
+/// Prints the problems of a request. The command continues with the rest of the request.
 void print_problems(const std::vector<std::string>& problems, std::size_t count) {
   const std::size_t shown = std::min(problems.size(), kShownProblems);
   for (std::size_t i = 0; i < shown; ++i) command_line::print_stderr("skua: {}\n", problems[i]);
@@ -185,7 +185,8 @@ std::vector<NewJob> jobs_of_files(const Invocation& invocation, std::size_t& pro
   return std::move(found.jobs);
 }
 
-/// The first relay. Throws UsageError with the flag and the setting to use if there is none.
+/// Returns the first relay. If there is none, throws UsageError with the flag and the setting to
+/// use.
 SettingValue first_relay(const Invocation& invocation) {
   const auto relays = invocation[kRelay];
   return relays.empty() ? invocation.require(kRelay, "wss://HOST") : relays.front();

@@ -16,7 +16,7 @@
 
 namespace skua::cli {
 
-// Options of the commands that download repositories.
+// These are the options of the commands that download repositories.
 
 /// Reads a revision.
 atproto::Tid read_tid(const SettingValue& given);
@@ -41,7 +41,7 @@ inline const Option<std::optional<atproto::Tid>> kSinceRev(
                 "of it"},
     read_tid);
 
-/// The options that request a backfill, whose names differ in `skua run`.
+/// The options that request a backfill. Their names differ in `skua run`.
 struct RequestOptions {
   const Option<Texts>& who;
   const Option<Texts>& files;
@@ -56,9 +56,9 @@ inline const OptionUse kVerifyRepository{
     kVerify,
     {.type = "full|none", .meaning = "Check of the signature of a repository: full, or none"}};
 
-/// The jobs and lists to queue. Problems were printed to stderr and counted.
+/// The jobs and lists to queue. Problems have been printed to stderr and counted.
 struct BackfillRequest {
-  /// `look_up_accounts` turns them into jobs.
+  /// The accounts, which `look_up_accounts` turns into jobs.
   AccountChoice accounts;
   std::optional<atproto::Tid> since;
   std::vector<backfill::NewJob> jobs;
@@ -66,19 +66,19 @@ struct BackfillRequest {
   std::size_t problems = 0;
 };
 
-/// Reads arguments and files; makes no request. Throws UsageError.
+/// Reads arguments and files, and makes no request. Throws UsageError.
 BackfillRequest backfill_request(const Invocation& invocation,
                                  const RequestOptions& options = kRequestOptions);
 
 /// Looks handles up, and adds the jobs of the accounts.
 void look_up_accounts(BackfillRequest& request);
 
-/// Queues the request, due now; prints the number of jobs and lists to stdout. `again`: whether
-/// what has ended is queued again.
+/// Queues the request, due now, and prints the number of jobs and lists to stdout. `again` says
+/// whether finished jobs and lists are queued again.
 void queue_request(postgres::Session& session, const BackfillRequest& request,
                    backfill::Again again = backfill::Again::Yes);
 
-/// How repositories are downloaded: `--concurrency`, `--per-host`, `--largest-repository`, and the
+/// Reads the options of downloads: `--concurrency`, `--per-host`, `--largest-repository`, and the
 /// level of verification.
 app::BackfillOptions backfill_options(const Invocation& invocation);
 

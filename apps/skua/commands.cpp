@@ -8,7 +8,7 @@
 
 namespace skua::cli {
 
-// Each command has its rows beside its function, in the file of its name.
+// The rows of each command stand beside its function, in the file with its name.
 CommandSpecs init_commands(), run_commands(), serve_commands(), migrate_commands(),
     replay_commands(), backfill_commands(), backfill_jobs_commands(), repo_commands(),
     source_commands(), tap_commands(), filter_commands(), consumers_commands(),

@@ -11,7 +11,7 @@
 
 namespace skua::cli {
 
-/// Exit codes of every command. UsageError and the errors of CLI11 have the third.
+/// The exit codes of every command. UsageError and the errors of CLI11 give the third one.
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;
 inline constexpr int kUsage = 2;
@@ -28,7 +28,7 @@ struct OptionUse {
     bool is_required = false;
   };
 
-  // Implicit, so that a row is a list of options.
+  // The constructor is implicit, so that a row can list options.
   OptionUse(const OptionText& used) : option(&used) {}  // NOLINT(google-explicit-constructor)
   OptionUse(const OptionText& used, Differences differences)
       : option(&used), other(std::move(differences)) {}
@@ -37,45 +37,47 @@ struct OptionUse {
   Differences other;
 };
 
-/// An argument or option that must be given.
+/// Marks an argument or option as required.
 inline OptionUse required(const OptionText& option, std::string meaning = {}) {
   return {option, {.meaning = std::move(meaning), .is_required = true}};
 }
-/// An option with another meaning.
+/// Gives an option another meaning for this command.
 inline OptionUse with_meaning(const OptionText& option, std::string text) {
   return {option, {.meaning = std::move(text)}};
 }
 
-/// A command. The text of its help below the options is its section of the files help/*.txt.
+/// A command. The text of its help below the options is its section in the files help/*.txt.
 struct CommandSpec {
-  /// The words behind `skua`, such as "backfill status". A command stands before its subcommands.
+  /// The words after `skua`, such as "backfill status". A command precedes its subcommands.
   std::string name;
-  /// For the list of commands.
+  /// The summary in the list of commands.
   std::string summary;
-  /// In the order of --help.
+  /// The options in the order of --help.
   std::vector<OptionUse> options = {};
-  /// Returns the exit code. Throws UsageError for a wrong command line, std::exception if the
-  /// command fails. Null: one of its subcommands must be named.
+  /// Runs the command and returns the exit code. Throws UsageError for a wrong command line, and
+  /// std::exception if the command fails. Null if the user must name a subcommand.
   std::function<int(const Invocation&)> run = nullptr;
   /// At most one of these flags may be given.
   std::vector<const OptionText*> alternatives = {};
-  /// The heading above it in the help of its parent; empty: Subcommands.
+  /// The heading above the command in the help of its parent. If it is empty, the heading is
+  /// Subcommands.
   std::string group = {};
-  /// Replaces that section.
+  /// This text replaces the section of the help files.
   std::string help = {};
 };
 using CommandSpecs = std::vector<CommandSpec>;
 
-/// All commands, in the order of `skua --help`.
+/// Returns all commands, in the order of `skua --help`.
 const CommandSpecs& all_commands();
 
-/// The command with this name, which must exist.
+/// Returns the command with this name, which must exist.
 const CommandSpec& find_command(std::string_view name);
 
-/// All files help/*.txt, which the build embeds.
+/// Returns the text of all files help/*.txt, which the build embeds.
 std::string_view help_document();
 
-/// The section below the line `# COMMAND`, such as `# skua run`, which must exist.
+/// Returns the section of the help files below the line `# COMMAND`, such as `# skua run`. The
+/// section must exist.
 std::string help_text(const std::string& command);
 
 }  // namespace skua::cli

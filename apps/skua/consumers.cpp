@@ -57,7 +57,7 @@ const Option<std::optional<std::int32_t>> kRows(
      .default_text = "all"},
     number_in<std::int32_t>(1, 1'000'000));
 
-/// The consumers of this name: during a rebuild the live one and the next one.
+/// Returns the consumers of this name: during a rebuild the live one and the next one.
 std::vector<consumers::Consumer> consumers_named(postgres::Session& session,
                                                  const std::string& name) {
   std::vector<consumers::Consumer> found;
@@ -170,7 +170,7 @@ int consumers_verify(const Invocation& invocation) {
   postgres::Session session = open_database(invocation, "skua consumers");
   consumers::prepare_fold_session(session);
   consumers::ConsumerMetrics metrics;
-  // Another process may work on the lanes just now.
+  // The check is repeated, because another process may work on the lanes now.
   for (int attempt = 0; attempt < 50; ++attempt) {
     const auto differences = consumers::check_projection(session, name, rows, metrics);
     if (differences) {
@@ -236,7 +236,7 @@ const Option<Texts> kKinds({.name = "--kind",
                             .meaning = "Webhook, pull: changes of this kind; repeatable"});
 const Option<bool> kSkip(
     {.name = "--skip", .meaning = "Continue after the failed change, which becomes a dead letter"});
-/// Throws UsageError for values of `skua consumers add` that no database allows.
+/// Throws UsageError for values of `skua consumers add` that no database accepts.
 template <class NewConsumer>
 void require_valid(const NewConsumer& consumer) {
   try {
@@ -246,7 +246,7 @@ void require_valid(const NewConsumer& consumer) {
   }
 }
 
-/// Runs a command that changes consumers, and prints `done`, or why it was not possible. Returns
+/// Runs an action that changes consumers, and prints `done` or the reason for the failure. Returns
 /// the exit code.
 template <class Action>
 int attempt(const Invocation& invocation, const char* command, const std::string& done,
@@ -262,7 +262,7 @@ int attempt(const Invocation& invocation, const char* command, const std::string
   return kSuccess;
 }
 
-/// The values of `--set` as a JSON object. Throws UsageError.
+/// Returns the values of `--set` as a JSON object. Throws UsageError.
 std::string tuning_overrides(const Invocation& invocation) {
   static const std::map<std::string, std::int64_t> kMost = {{"batch", 1'000'000},
                                                             {"pause_ms", 3'600'000},
@@ -291,7 +291,8 @@ consumers::FirstChange first_change(const SettingValue& from) {
   return consumers::FromPosition{whole_number(from, 1, std::int64_t{1} << 62)};
 }
 
-/// The filter of the command line, as in `skua.consumers.filter`. Throws UsageError.
+/// Returns the filter of the command line in the form of `skua.consumers.filter`. Throws
+/// UsageError.
 std::string filter_of(const Invocation& invocation) {
   for (const std::string& did : invocation[kDids]) {
     if (const auto account = atproto::check_account_did(did); !account) {
@@ -391,7 +392,7 @@ int consumers_rebuild(const Invocation& invocation) {
       [&](postgres::Session& session) { consumers::rebuild_consumer(session, name); });
 }
 
-/// With --from a webhook or pull consumer continues at another position.
+/// Resets a consumer. With --from, a webhook or pull consumer continues at another position.
 int consumers_reset(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
   const bool skip = invocation[kSkip];

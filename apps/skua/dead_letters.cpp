@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::size_t kMostHexBytes = 64;
 constexpr std::size_t kMostCharacters = 10'000;
-/// Of one column of the table.
+/// The maximum length of a text in a table or summary, in characters.
 constexpr std::size_t kMostInTable = 200;
 
 template <class T>
@@ -49,7 +49,7 @@ nlohmann::json time_or_null(const std::optional<Timestamp>& time) {
   return time ? nlohmann::json(format_datetime(*time)) : nlohmann::json(nullptr);
 }
 
-/// Nothing: not one DAG-CBOR value.
+/// Decodes a payload. Returns nothing if it is not exactly one DAG-CBOR value.
 std::optional<nlohmann::json> decoded(const Bytes& payload) {
   atproto::Document document;
   if (!repo::read_dag_cbor(payload, document, repo::kAnyForm)) return std::nullopt;
@@ -99,7 +99,7 @@ std::string hex(ByteView bytes) {
   return text;
 }
 
-/// What the letter is about, in few characters.
+/// Returns a short text that names the subject of the letter.
 std::string item_of(const tables::LetterRow& letter) {
   if (letter.change) {
     return fmt::format("{} at {}-{}", letter.operation.value_or("change"), letter.change->timeline,
@@ -110,7 +110,7 @@ std::string item_of(const tables::LetterRow& letter) {
   return item.empty() ? "-" : item;
 }
 
-/// A value on one line: texts without quotes.
+/// Returns a value on one line. Texts have no quotes.
 std::string one_line(const nlohmann::json& value) {
   return printable(value.is_string() ? value.get<std::string>() : value.dump(), kMostCharacters);
 }
@@ -162,7 +162,7 @@ const Option<bool> kAllLetters({.name = "--all",
 const Option<bool> kForce({.name = "--force",
                            .meaning = "Also delete letters that are not finished"});
 
-/// The letters that the command line selects.
+/// Returns the selection of letters on the command line.
 tables::LetterFilter letter_filter(const Invocation& invocation) {
   tables::LetterFilter filter;
   filter.ids = invocation[kIds];
@@ -221,7 +221,7 @@ int dead_letters_show(const Invocation& invocation) {
   return all_well ? kSuccess : kFailure;
 }
 
-/// A reason may be long.
+/// The maximum length of a reason in the output, because a reason may be long.
 constexpr std::size_t kMostText = 500;
 
 int dead_letters_replay(const Invocation& invocation) {
@@ -253,7 +253,8 @@ int dead_letters_replay(const Invocation& invocation) {
     const backfill::ReplayedLetter replayed = replays.replay(id);
     const bool is_well = replayed.end == ReplayEnd::Resolved ||
                          replayed.end == ReplayEnd::Requested ||
-                         // Another process was faster.
+                         // With --all, a letter that another process has replayed meanwhile is no
+                         // failure.
                          (is_all && replayed.end == ReplayEnd::NotDead);
     fmt::print(is_well ? stdout : stderr, "{}: {}: {}\n", id, to_string(replayed.end),
                printable(replayed.text, kMostText));
@@ -264,7 +265,7 @@ int dead_letters_replay(const Invocation& invocation) {
   return all_well ? kSuccess : kFailure;
 }
 
-/// A function of the store that finishes letters, and returns their numbers.
+/// A function that finishes letters in the database, and returns their numbers.
 using FinishLetters = std::vector<std::int64_t>(postgres::Session&, const tables::LetterFilter&,
                                                 std::string_view);
 

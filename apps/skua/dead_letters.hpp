@@ -10,23 +10,23 @@
 
 namespace skua::cli {
 
-// Dead letters for people and programs. Texts come from the network: everything here is safe for a
-// terminal.
+// The functions show dead letters to people and programs. All results are safe for a terminal,
+// because the texts come from the network.
 
-/// All fields except the payload.
+/// Returns all fields except the payload.
 nlohmann::json letter_json(const tables::LetterRow& letter);
 
-/// What the payload contains: `record` (DAG-CBOR as JSON) or `value` (other DAG-CBOR), a summary of
-/// a `frame`, `text`, or the first bytes as `hex`. Null: the letter has no payload.
+/// Returns the content of the payload: `record` (DAG-CBOR as JSON) or `value` (other DAG-CBOR), a
+/// summary of a `frame`, `text`, or the first bytes as `hex`. Null if the letter has no payload.
 nlohmann::json payload_json(const tables::LetterRow& letter, const Bytes& payload);
 
-/// A table, one line for each letter.
+/// Returns a table with one line for each letter.
 std::string letters_text(const std::vector<tables::LetterRow>& letters);
 
-/// One letter, one line for each field.
+/// Returns one letter with one line for each field.
 std::string letter_text(const tables::LetterRow& letter, const Bytes& payload);
 
-/// JSON for a terminal or a program: all beyond ASCII is escaped.
+/// Returns JSON for a terminal or a program, with all characters beyond ASCII escaped.
 std::string safe_dump(const nlohmann::json& value);
 
 }  // namespace skua::cli

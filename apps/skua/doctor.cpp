@@ -25,7 +25,7 @@
 namespace skua::cli {
 namespace {
 
-/// The longest time until a host answers.
+/// The maximum time until a host answers.
 constexpr std::chrono::seconds kHostLimit{10};
 
 const Option<bool> kStrict({.name = "--strict",
@@ -44,14 +44,15 @@ std::vector<doctor::NetworkTarget> targets_of(const Invocation& invocation) {
       NetworkTarget target{.kind = NetworkTarget::Kind::Source,
                            .group = source->has_standbys() ? std::string(source->kind()) : "",
                            .check = source->name()};
-      // A Tap would send events to the second client too, which does not acknowledge them.
+      // A second client of a Tap would receive events but not acknowledge them, so no websocket is
+      // opened to a Tap.
       const bool is_exclusive = source->is_acknowledged();
       target.url = http_origin(source->endpoint()) + (is_exclusive ? "/health" : "/xrpc/_health");
       if (!is_exclusive) target.stream = source->endpoint();
       targets.push_back(std::move(target));
     }
   }
-  // Keys are not needed without verification.
+  // Without verification no keys are needed, so the PLC directory is not checked.
   if (invocation[kVerify]) {
     std::string plc = invocation[kPlc];
     plc.erase(plc.find_last_not_of('/') + 1);
@@ -61,7 +62,8 @@ std::vector<doctor::NetworkTarget> targets_of(const Invocation& invocation) {
   return targets;
 }
 
-/// Whether a session of the process is connected to the database; nothing: it does not answer.
+/// Returns whether a session of the process is connected to the database; nothing if the database
+/// does not answer.
 std::optional<bool> uses_database(const std::string& url, const std::string& process) {
   try {
     postgres::Session session(url, postgres::process_name("skua doctor"));
@@ -78,8 +80,8 @@ std::optional<bool> uses_database(const std::string& url, const std::string& pro
   }
 }
 
-/// Gives the settings of a running process to the command, as if they were flags. Its own flags
-/// stay.
+/// Adds the settings of a running process to the invocation, as if they were flags. The command's
+/// own flags stay unchanged.
 void take_over(Invocation& invocation, const RunningSettings& running) {
   const auto give = [&](const OptionText& option, std::vector<std::string> values) {
     if (!invocation.is_given(option)) invocation.give(option, std::move(values));
@@ -94,7 +96,7 @@ void take_over(Invocation& invocation, const RunningSettings& running) {
   }
   if (!running.verify.empty()) give(kVerify, {running.verify});
   if (!running.plc.empty()) give(kPlc, {running.plc});
-  // The process may run on another machine.
+  // The process may run on another machine, so the file is used only if it exists here.
   if (std::filesystem::exists(running.ca_file)) give(kCaFile, {running.ca_file});
   if (running.allow_unsafe_database) give(kAllowUnsafeDatabase, {"true"});
 }
@@ -116,7 +118,7 @@ doctor::SettingsFound running_settings(Invocation& invocation,
   return found;
 }
 
-/// The examined settings, as flags.
+/// Returns the examined settings in the form of flags.
 std::string examined_text(const Invocation& invocation) {
   std::string text;
   const auto add = [&](std::string_view flag, std::string_view value) {

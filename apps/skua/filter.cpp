@@ -25,7 +25,7 @@ namespace skua::cli {
 namespace {
 
 struct ListName {
-  /// A DID or a handle.
+  /// The owner of the list: a DID or a handle.
   std::string owner;
   std::string rkey;
 };
@@ -58,7 +58,7 @@ const Option<OptionalText> kNamesFile(
 
 enum class FilterAction : std::uint8_t { Set, Add, Remove, Clear };
 
-/// All names on the command line, the file's content included.
+/// Returns all names on the command line and in the file.
 tables::FilterContent names_of(const Invocation& invocation, FilterAction action) {
   if (action == FilterAction::Clear) return {};
   const auto choice = filter_choice(invocation, kNamesFile);

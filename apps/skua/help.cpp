@@ -19,7 +19,7 @@
 namespace skua::cli {
 namespace {
 
-/// The parts that are not empty, with commas; `otherwise` if there is none.
+/// Joins the parts that are not empty with commas. Returns `otherwise` if all are empty.
 std::string list_of(const std::vector<std::string>& parts, std::string_view otherwise) {
   std::string list;
   for (const std::string& part : parts) {
@@ -50,7 +50,7 @@ std::string metric_list_text() {
   return text;
 }
 
-/// The metrics as a table: the one of docs/metrics.md.
+/// Returns the metrics as the table of docs/metrics.md.
 std::string metric_list_markdown() {
   std::string text =
       "| name | kind | unit | labels | key in JSON | meaning |\n|---|---|---|---|---|---|\n";
@@ -67,7 +67,7 @@ std::string metric_list_markdown() {
   return text;
 }
 
-/// A problem for people: code, title, cause and cure.
+/// Returns a problem as a text for people: code, title, cause and cure.
 std::string problem_text(const Problem& problem) {
   return fmt::format("{}: {}\n\nCause: {}\n\nWhat to do: {}\n", problem.code, problem.title,
                      problem.cause, problem.cure);
@@ -83,7 +83,7 @@ std::string problem_list_text() {
          table.text();
 }
 
-/// All problems as sections: those of docs/problems.md.
+/// Returns all problems as the sections of docs/problems.md.
 std::string problem_list_markdown() {
   std::string text;
   for (const Problem& problem : kProblems) {
@@ -94,7 +94,7 @@ std::string problem_list_markdown() {
   return text;
 }
 
-/// What the help explains besides commands.
+/// Returns the topics that the help explains besides commands.
 std::vector<std::pair<std::string, std::string>> help_topics() {
   std::vector<std::pair<std::string, std::string>> topics = {
       {"settings", "All settings"}, {"metrics", "All metrics"}, {"problems", "All problems"}};
@@ -112,7 +112,7 @@ const Option<bool> kMarkdown({.name = "--markdown",
 const Option<bool> kToml({.name = "--toml",
                           .meaning = "With `settings`: an example of the file of --config"});
 
-/// The help of a command, as `--help` prints it. Throws UsageError for an unknown one.
+/// Returns the help of a command as `--help` prints it. Throws UsageError for an unknown command.
 std::string help_of_command(const CLI::App& root, const Texts& words) {
   const CLI::App* command = &root;
   for (const std::string& word : words) {
@@ -140,7 +140,7 @@ std::string help_of_topic(const Invocation& invocation) {
   if (words == Texts{"problems"})
     return is_markdown ? problem_list_markdown() : problem_list_text();
   const CLI::App& root = *invocation.commands;
-  // `dead-letters` is also a command: its help is that of the command.
+  // `dead-letters` is both a command and a problem; the help of the command takes precedence.
   if (words.size() == 1 && command_line::find_command(root, words.front()) == nullptr) {
     if (const Problem* const problem = find_problem(words.front())) return problem_text(*problem);
   }
@@ -152,7 +152,7 @@ int help(const Invocation& invocation) {
   return kSuccess;
 }
 
-/// The command that prints the completion file of a shell.
+/// Returns the command that prints the completion file of a shell.
 CommandSpec shell_command(const std::string& shell) {
   CommandSpec command{"completion " + shell, "For " + shell};
   command.run = [shell](const Invocation&) {

@@ -42,12 +42,12 @@ const Option<std::string> kAccountName({.name = "WHO", .meaning = kWho.meaning})
 const Option<bool> kRefresh(
     {.name = "--refresh", .meaning = "Ask the directory even if the database has a recent answer"});
 
-/// The displayed data of an account.
+/// The data of an account that the command displays.
 struct Shown {
   documents::Account account;
   std::string source;
   bool handle_verified = false;
-  /// Why the handle is not verified; empty if it is, or if there is none.
+  /// The reason why the handle is not verified; empty if it is verified, or if there is none.
   std::string handle_problem;
 };
 
@@ -100,7 +100,8 @@ void check_handle(const documents::HandleCheck& check, Shown& shown) {
 Result<documents::Account> find(accounts::NetworkAccounts& accounts, const std::string& did,
                                 bool refresh) {
   using Freshness = accounts::AccountSource::Freshness;
-  // Shared: the other thread may still use it after this one has the answer.
+  // The promise is shared, because the other thread may still use it after this thread has the
+  // answer.
   const auto promise = std::make_shared<std::promise<Result<documents::Account>>>();
   auto answer = promise->get_future();
   accounts.identity_once(
@@ -154,7 +155,7 @@ int print_identity(const Invocation& invocation) {
           : documents::document_url(did, {.plc_url = network.plc_url,
                                           .allow_private_hosts = network.allow_private_hosts})
                 .value();
-  // A downloaded document is written before the stop ends.
+  // The stop waits until a downloaded document is written.
   accounts.stop();
   check_handle(check, shown);
   print(shown, invocation[kJson]);
@@ -190,7 +191,8 @@ struct Download {
   documents::ExportSource source;
 };
 
-/// Throws UsageError if the URL, the time or the CA file is malformed.
+/// Reads the options of a download. Throws UsageError if the URL, the time or the CA file is
+/// malformed.
 Download download_of(const Invocation& invocation, const std::string& source) {
   if (const auto url = transport::parse_http_url(source); !url) {
     throw UsageError(fmt::format("SOURCE: '{}': {}; an example is https://plc.directory", source,
@@ -209,14 +211,15 @@ Download download_of(const Invocation& invocation, const std::string& source) {
   return download;
 }
 
-/// Nothing on success; otherwise the error.
+/// Imports from a URL. Returns the error; nothing on success.
 std::string import_from_url(const Download& download, documents::PlcImport& import) {
   transport::HttpClient http(download.http);
   const auto done = documents::import_pages(http, download.source, import, show_progress);
   return done ? std::string() : done.error().message();
 }
 
-/// `skua run --plc-tail` continues behind the import. `after`: of a part of the export.
+/// Stores the position from which `skua run --plc-tail` continues. If `download` begins at a time,
+/// the import is a part of the export.
 void set_cursor(postgres::Session& session, const documents::PlcImport::Counters& metrics,
                 const std::optional<Download>& download) {
   if (metrics.newest == Timestamp{}) return;
@@ -246,7 +249,8 @@ int identity_import(const Invocation& invocation) {
   if (download) {
     failure = import_from_url(*download, import);
   } else if (source == "-") {
-    // If it were synchronized with C's stdin, it would be read one character at a time.
+    // Without this call, C++ streams are synchronized with C's stdin, and the input is read one
+    // character at a time.
     std::ios::sync_with_stdio(false);
     import_stream(std::cin);
   } else {

@@ -82,7 +82,8 @@ const OptionalIndex* find_optional_index(std::string_view name) {
 }
 
 IndexState read_index_state(postgres::Session& session, const OptionalIndex& index) {
-  // A role without rights on the table sees that a build runs in the database, not of which index.
+  // A role without rights on the table can see that the database builds an index, but not which
+  // one.
   const postgres::Rows rows = session.run(fmt::format(
       "SELECT i.indisvalid, pg_size_pretty(pg_relation_size(i.indexrelid)), EXISTS (SELECT FROM "
       "pg_stat_progress_create_index AS p WHERE p.datname = current_database() AND "
@@ -111,12 +112,12 @@ int index_list(const Invocation& invocation) {
   return kSuccess;
 }
 
-/// Builds an index while the indexer writes, or builds it again after an interrupted build. An
-/// index that exists is left unchanged.
+/// Builds an index while the indexer writes, and rebuilds it after an interrupted build. An
+/// existing index is left unchanged.
 int index_add(const Invocation& invocation) {
   const OptionalIndex& index = *invocation[kIndex];
   postgres::Session session = open_database(invocation, "skua index");
-  // A concurrent build waits for the transactions that run.
+  // A concurrent build waits for running transactions, so the time of lock waits is not limited.
   session.limit_lock_waits(std::chrono::milliseconds(0));
   using Progress = IndexState::Progress;
   const Progress before = read_index_state(session, index).progress;
@@ -130,7 +131,7 @@ int index_add(const Invocation& invocation) {
     session.run(fmt::format("CREATE INDEX CONCURRENTLY {} ON bsky.{} USING {} (({}))", index.index,
                             index.table, index.method, index.expression));
   }
-  // The planner uses the statistics of an expression also for other plans.
+  // The planner uses the statistics of the expression for other plans too.
   session.run(fmt::format("CREATE STATISTICS IF NOT EXISTS bsky.{} ON ({}) FROM bsky.{}",
                           index.index, index.expression, index.table));
   session.run(fmt::format("ANALYZE bsky.{}", index.table));

@@ -9,8 +9,8 @@
 
 namespace skua::cli {
 
-/// An index that some questions need and the indexer does not. Each one makes writing slower, so
-/// that the user decides.
+/// An index that some queries need and the indexer does not. Each such index makes writing slower,
+/// so the user decides.
 struct OptionalIndex {
   const char* name;    // of the command
   const char* index;   // in schema bsky, and the name of its statistics
@@ -21,22 +21,22 @@ struct OptionalIndex {
   const char* cost;
 };
 const std::vector<OptionalIndex>& optional_indexes();
-/// Null: no optional index has this name.
+/// Returns null if no optional index has this name.
 const OptionalIndex* find_optional_index(std::string_view name);
 
 struct IndexState {
   enum class Progress : std::uint8_t {
     Missing,
     Building,
-    /// A build was interrupted.
+    /// An earlier build was interrupted.
     Incomplete,
     Complete
   };
   Progress progress = Progress::Missing;
-  /// For people; empty if it is missing.
+  /// The size as a text for people; empty if the index is missing.
   std::string size;
 };
-/// Throws postgres::SqlError.
+/// Reads the state of an index. Throws postgres::SqlError.
 IndexState read_index_state(postgres::Session& session, const OptionalIndex& index);
 
 }  // namespace skua::cli

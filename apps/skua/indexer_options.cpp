@@ -43,7 +43,7 @@ std::string read_file(const SettingValue& found) {
   return content;
 }
 
-/// The first line of a file: editors append a newline, which is not part of a password.
+/// Returns the first line of a file. Editors append a newline, which is not part of a password.
 std::string read_password(const SettingValue& found) {
   std::string password = read_file(found);
   password.erase(std::min(password.find_first_of("\r\n"), password.size()));
@@ -89,7 +89,7 @@ void check_together(const std::vector<sources::SourceStart>& starts, const Invoc
   }
 }
 
-/// When another relay takes over, and when the first one is used again.
+/// Reads when another relay takes over, and when the first one is used again.
 sources::FailOver::Options fail_over_options(const Invocation& invocation) {
   using std::chrono::milliseconds;
   sources::FailOver::Options options;
@@ -104,7 +104,8 @@ sources::FailOver::Options fail_over_options(const Invocation& invocation) {
 }
 
 std::vector<std::string> signal_collections(const Invocation& invocation) {
-  // Each is searched for in the messages of accounts that the filter excludes.
+  // The number is limited, because each signal collection is searched for in the messages of
+  // accounts that the filter excludes.
   constexpr std::size_t kMost = 10;
   Texts collections = invocation[kSignalCollection];
   if (collections.size() > kMost) {
@@ -114,9 +115,9 @@ std::vector<std::string> signal_collections(const Invocation& invocation) {
   return collections;
 }
 
-/// How `skua run` audits the hosts of its first relay; nothing: no audits. The default is every day
-/// if relays are read and verified and the filter names no accounts. Throws UsageError if revisions
-/// are not tracked.
+/// Reads how `skua run` audits the hosts of its first relay; nothing if there are no audits. The
+/// default is every day if relays are read and verified and the filter names no accounts. Throws
+/// UsageError if revisions are not tracked.
 std::optional<backfill::AuditOptions> audit_options(
     const Invocation& invocation, const std::vector<sources::SourceStart>& sources,
     const std::optional<verify::Level>& verify) {

@@ -24,7 +24,7 @@
 namespace skua::cli {
 namespace {
 
-/// The database that every server has.
+/// The command connects to this database to create another one, because every server has it.
 constexpr const char* kMaintenance = "postgres";
 
 std::string identifier(const std::string& name) {
@@ -36,8 +36,8 @@ std::string identifier(const std::string& name) {
   return quoted + '"';
 }
 
-/// The commands of docs/install.md for what may be missing. `role_exists`: the role of the URL
-/// could connect to the server.
+/// Returns the commands of docs/install.md that create the missing parts. `role_exists` says
+/// whether the role of the URL could connect to the server.
 std::string superuser_commands(const postgres::ConnectionNames& names, bool role_exists) {
   const std::string prefix = "\n  runuser -u postgres -- ";
   std::string text =
@@ -64,7 +64,8 @@ bool may_create(postgres::Session& session) {
       .boolean(0, 0);
 }
 
-/// Null: the server cannot be reached, or refuses the role there; `reason` says why.
+/// Returns a session with the maintenance database. Null if the server cannot be reached, or
+/// refuses the role there; `reason` then says why.
 std::unique_ptr<postgres::Session> maintenance_session(const std::string& url,
                                                        std::string& reason) {
   try {
@@ -76,8 +77,9 @@ std::unique_ptr<postgres::Session> maintenance_session(const std::string& url,
   }
 }
 
-/// Creates the database of a URL if it is missing, and prints that. If the role of the URL may not
-/// create it, throws std::runtime_error with the reason and the commands for a superuser.
+/// Creates the database of a URL if it is missing, and prints that it was created. If the role of
+/// the URL may not create it, throws std::runtime_error with the reason and the commands for a
+/// superuser.
 void create_missing_database(const std::string& url) {
   const postgres::ConnectionNames names = postgres::connection_names(url);
   std::string reason;
@@ -105,7 +107,7 @@ void create_missing_database(const std::string& url) {
 }
 
 constexpr const char* kDefaultFile = "skua.toml";
-/// The file of the services of the Debian package.
+/// The settings file of the services of the Debian package.
 constexpr const char* kServiceFile = "/etc/skua/skua.toml";
 
 const Option<bool> kYes({.name = "--yes", .meaning = "Ask no questions, also on a terminal"});
@@ -116,7 +118,7 @@ std::string list_text(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// The planned steps, which are printed before the last question.
+/// Returns the planned steps, which are printed before the last question.
 std::string plan_text(const InitPlan& plan, const std::filesystem::path& file) {
   std::string text = fmt::format("\nfile         {}\ndatabase     {}\n", file.string(),
                                  postgres::without_password(plan.database));
@@ -130,14 +132,14 @@ std::string plan_text(const InitPlan& plan, const std::filesystem::path& file) {
   return text;
 }
 
-/// The steps in the database, each by its command. Each may be repeated.
+/// The steps in the database. Each step runs a command and can be repeated.
 class DatabaseSteps {
  public:
-  /// `written`: the file of settings.
+  /// `written` is the written file of settings.
   DatabaseSteps(const InitPlan& plan, const SettingsFile& written, Texts dids)
       : plan_(plan), written_(written), dids_(std::move(dids)) {}
 
-  /// The exit code of the first step that fails.
+  /// Runs the steps. Returns the exit code of the first step that fails, or 0.
   int run() {
     if (const int code = run_command("migrate", {}); code != 0) return code;
     if (const int code = store_filter(); code != 0) return code;
@@ -151,7 +153,7 @@ class DatabaseSteps {
     return kSuccess;
   }
 
-  /// Runs a command with the file that was written.
+  /// Runs a command with the written file of settings.
   int run_command(const char* command, Invocation::Given given) const {
     given[kDatabase.name] = {plan_.database};
     return find_command(command).run(Invocation(std::move(given), written_));
@@ -183,7 +185,7 @@ class DatabaseSteps {
     return kSuccess;
   }
 
-  /// Repositories that were downloaded before are not queued again.
+  /// Queues the backfill. Repositories that were downloaded before are not queued again.
   void queue_backfill() const {
     BackfillRequest request;
     for (const std::string& did : dids_) request.jobs.emplace_back().did = did;
@@ -199,7 +201,7 @@ class DatabaseSteps {
 std::string next_commands(const InitPlan& plan, const std::filesystem::path& file) {
   const std::string config = " --config " + shell_word(file.string());
   const bool is_service = file == kServiceFile;
-  // Root is no role of PostgreSQL.
+  // Root is usually no role of PostgreSQL, so the command runs as the user of the service.
   const std::string program = is_service ? "  runuser -u skua -- skua" : "  skua";
   std::string text = "\nNext:\n";
   text +=
@@ -217,8 +219,9 @@ std::string next_commands(const InitPlan& plan, const std::filesystem::path& fil
   return text;
 }
 
-/// Asks on a terminal, writes the file of settings, and prepares the database. Returns the exit
-/// code of `skua doctor` at the end. If a step fails, all others before it stay done.
+/// Asks questions on a terminal, writes the file of settings, and prepares the database. Returns
+/// the exit code of the final `skua doctor`. If a step fails, the results of the earlier steps
+/// stay.
 int init(const Invocation& given) {
   Invocation invocation = given;
   const std::filesystem::path file = invocation[kConfig].value_or(kDefaultFile);

@@ -36,7 +36,7 @@ namespace {
                                        std::generic_category().message(error)));
 }
 
-/// What the database stores, in words.
+/// Returns a text that says what the database stores.
 std::string use_text(const InitPlan& plan) {
   switch (plan.use) {
     case InitUse::Accounts:
@@ -55,7 +55,7 @@ std::string read_whole(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The first free name beside the file.
+/// Returns the first unused name for a copy beside the file.
 std::filesystem::path copy_name(const std::filesystem::path& file) {
   for (int number = 1;; ++number) {
     std::filesystem::path copy = file;
@@ -64,7 +64,7 @@ std::filesystem::path copy_name(const std::filesystem::path& file) {
   }
 }
 
-/// A new file beside `file`, which replaces it or is removed.
+/// A new file beside `file`. It either replaces `file` or is removed.
 class NewFile {
  public:
   explicit NewFile(const std::filesystem::path& file)
@@ -94,7 +94,8 @@ class NewFile {
     if (::fchmod(descriptor_, mode) != 0) fail(file_, errno);
   }
 
-  /// Only root can give a file to another owner; an own one has the right owner already.
+  /// Only root can give a file to another owner. For other users the file already has the right
+  /// owner, so EPERM is ignored.
   void set_owner(uid_t user, gid_t group) {
     if (::fchown(descriptor_, user, group) != 0 && errno != EPERM) fail(file_, errno);
   }
@@ -124,7 +125,7 @@ std::string relays_of(const Invocation& invocation) {
   return relays.empty() ? kDefaultRelay : fmt::format("{}", fmt::join(relays, " "));
 }
 
-/// The settings of the file, in the order of their declarations.
+/// Returns the settings of the file, in the order of their declarations.
 std::vector<std::pair<const OptionText*, std::string>> file_settings(const Invocation& invocation,
                                                                      const std::string& relays) {
   const std::array<const OptionText*, 4> of_network = {&kPlc, &kDns, &kCaFile, &kAllowPrivateHosts};
@@ -142,7 +143,7 @@ std::vector<std::pair<const OptionText*, std::string>> file_settings(const Invoc
   return settings;
 }
 
-/// An entry that the use does not have would be ignored.
+/// Refuses entries that the chosen use would ignore.
 void check_against_use(const InitPlan& plan) {
   if (plan.use == InitUse::Network && !(plan.accounts.empty() && plan.collections.empty())) {
     throw UsageError("--use network stores everything: leave out --account and --collection");
@@ -258,7 +259,7 @@ std::string projections_text() {
   return text;
 }
 
-/// Asks for the value of an option, until it is well-formed.
+/// Asks for the value of an option until the answer is well-formed.
 template <class T>
 void ask_for(Questions& questions, Invocation& invocation, const Option<T>& option,
              const std::string& question, const std::string& otherwise = "") {
@@ -268,7 +269,7 @@ void ask_for(Questions& questions, Invocation& invocation, const Option<T>& opti
   invocation.give(option, {answer});
 }
 
-/// The same for a list. `example`: of an answer, if one is needed.
+/// Asks for the values of a list option. `example` is an example of an answer; it may be empty.
 template <class T>
 void ask_for_list(Questions& questions, Invocation& invocation, const Option<T>& option,
                   const std::string& question, const std::string& otherwise = "",

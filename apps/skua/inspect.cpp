@@ -41,20 +41,20 @@ namespace {
 using pipeline::CommitProcessor;
 
 /// Verifies the messages of a capture one after another, as `skua run` does, with the keys of a
-/// file of DID documents. The clock shows the time of each message. It counts the results. One
-/// thread.
+/// file of DID documents. The time of each message serves as the current time. Counts the results.
+/// One thread.
 class CommitJudge {
  public:
-  /// Throws std::runtime_error when the file cannot be used.
+  /// Throws std::runtime_error if the file cannot be used.
   explicit CommitJudge(const std::filesystem::path& did_docs) : accounts_(did_docs) {}
 
   struct Judgement {
-    /// The reason why the message is dropped; empty: it is verified. Static text.
+    /// The reason why the message is dropped, a static text; empty if the message is verified.
     std::string_view reason;
     bool is_refused = false;
   };
 
-  /// Judges a #commit or #sync. Of an #account message it takes the hosting status.
+  /// Judges a #commit or #sync message. From an #account message only the hosting status is taken.
   Judgement judge(event::DecodedFrame& message) {
     const CommitProcessor::Outcome outcome = process(message);
     if (message.type == event::MessageType::Account) return {};
@@ -68,9 +68,10 @@ class CommitJudge {
     return judgement;
   }
 
-  /// The number of commits by reason; the empty reason: verified.
+  /// Returns the number of commits by reason. The empty reason counts verified commits.
   const std::map<std::string_view, std::uint64_t>& totals() const { return totals_; }
-  /// Verified, but the capture lacks an earlier message of the repository.
+  /// Returns the number of verified commits for which the capture lacks an earlier message of the
+  /// repository.
   std::uint64_t broken() const { return broken_; }
   const std::string& problem() const { return accounts_.problem(); }
 
@@ -88,7 +89,7 @@ class CommitJudge {
         unknown.did = message.did;
         processor_.set_repository(unknown);
       }
-      // The other question is for the identity: without hosts the processor asks nothing else.
+      // The only other question is the one for the identity, because the processor knows no hosts.
       accounts_.identity(message.did, question->freshness,
                          [&](const Result<documents::Account>& account) {
                            processor_.set_identity(message.did, account, question->freshness, now);
@@ -106,7 +107,7 @@ class CommitJudge {
 
 class FramePrinter {
  public:
-  /// Without a judge nothing is verified.
+  /// `judge` may be null; then nothing is verified.
   FramePrinter(CommitJudge* judge, std::ostream& out, std::ostream& err)
       : judge_(judge), out_(out), err_(err) {}
 
@@ -145,7 +146,7 @@ class FramePrinter {
     tell(offset, reason);
   }
 
-  /// The exit code.
+  /// Prints the totals and returns the exit code.
   int finish(const std::string& problem_with_file) {
     if (!problem_with_file.empty()) {
       ++bad_;
@@ -230,13 +231,14 @@ class FramePrinter {
 };
 
 /// `skua inspect frames`: prints each op, account and identity event of a capture to `out` as a
-/// JSON line in the format of Jetstream v1; ops in the order of their commit. Invalid input (a
-/// frame, an op, a truncated end) is reported on `err`, and reading continues; totals follow at the
-/// end. Returns the exit code: 1 if anything was invalid.
+/// JSON line in the format of Jetstream v1. Ops have the order of their commit. Invalid input (a
+/// frame, an op, a truncated end) is reported on `err`, and reading continues. Totals follow at the
+/// end. Returns the exit code, which is 1 if any input was invalid.
 ///
 /// With `did_docs`, a file of DID documents, each line of a commit says `"verified":true`, or
 /// `false` with the reason. The totals are by reason, and a rejected commit counts as invalid. An
-/// outdated commit (an inactive account, a revision that occurred before) does not.
+/// outdated commit (an inactive account, a revision that occurred before) does not count as
+/// invalid.
 int inspect_frames(const std::filesystem::path& file, const OptionalText& did_docs,
                    std::ostream& out, std::ostream& err) {
   cli::require_file("FILE", file);
@@ -252,7 +254,7 @@ int inspect_frames(const std::filesystem::path& file, const OptionalText& did_do
     while (out) {
       const std::uint64_t offset = capture.offset();
       const auto frame = capture.next();
-      // A problem with the file itself ends the loop; `problem` reports it.
+      // A problem of the file itself ends the loop, and `problem` reports it.
       if (!frame || !*frame) break;
       printer.print(**frame, offset);
     }
@@ -308,8 +310,8 @@ class RecordPrinter {
   std::size_t bad() const { return bad_; }
 
  private:
-  /// A path is plain ASCII unless it is malicious, for example to overwrite our lines: then it is
-  /// printed as a JSON string, or described.
+  /// Returns a path for printing. A path that is not plain ASCII is malformed and may be malicious,
+  /// for example to overwrite printed lines, so it is printed as a JSON string, or described.
   static std::string readable(std::string_view path) {
     bool plain = true;
     for (const char c : path) plain = plain && c > ' ' && c < '\x7f';
@@ -347,8 +349,8 @@ class RecordPrinter {
   std::size_t bad_ = 0;
 };
 
-/// Reports whether the account's key signed the commit. False: another key did, or this cannot be
-/// determined.
+/// Reports whether the account's key signed the commit. Returns false if another key did, or if
+/// this cannot be determined.
 bool check_signature(const repo::Commit& commit, const std::filesystem::path& did_docs,
                      std::ostream& err) {
   try {

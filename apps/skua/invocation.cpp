@@ -32,7 +32,7 @@ void require_known_key(const std::string& path, const std::string& name) {
                                fmt::join(keys, ", ")));
 }
 
-/// An empty variable counts as unset.
+/// Returns a variable of the environment. An empty variable counts as unset.
 std::optional<SettingValue> find_variable(const std::string& name) {
   const char* const value = name.empty() ? nullptr : std::getenv(name.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;

@@ -14,13 +14,13 @@ class App;
 
 namespace skua::cli {
 
-/// The file of --config: its keys and their values.
+/// The keys and values of the file of --config.
 class SettingsFile {
  public:
-  /// No file.
+  /// Creates an object without a file and without values.
   SettingsFile() = default;
-  /// Throws UsageError if it cannot be read, is not TOML, or contains an unknown key. `origin`:
-  /// what names the file.
+  /// Reads a file. Throws UsageError if the file cannot be read, is not TOML, or contains an
+  /// unknown key. `origin` is the flag or variable that names the file.
   explicit SettingsFile(std::string path, const std::string& origin = "--config");
 
   std::optional<SettingValue> find(const std::string& key) const;
@@ -30,9 +30,9 @@ class SettingsFile {
   std::map<std::string, std::string> values_;
 };
 
-/// What a command is called with: the value of each option, from the command line, the environment,
-/// the file of --config, or the default, in this order. (In CLI11 the file overrides the
-/// environment.)
+/// The values of a command's options. The value of an option comes from the command line, the
+/// environment, the file of --config, or the default, in this order. (In CLI11 the file overrides
+/// the environment.)
 class Invocation {
  public:
   /// The values on the command line by the names of their options. A flag has the value "true".
@@ -41,35 +41,38 @@ class Invocation {
   Invocation() = default;
   explicit Invocation(Given given, SettingsFile file = {});
 
-  /// The value of an option. Throws UsageError, which names its origin, if it is malformed.
+  /// Returns the value of an option. If it is malformed, throws UsageError, which names its origin.
   template <class T>
   T operator[](const Option<T>& option) const;
 
-  /// The text of the value, unless it is the default. Of a list: the first one.
+  /// Returns the text of the value, or nothing if the default applies. For a list, returns the
+  /// first text.
   std::optional<SettingValue> find(const OptionText& option) const;
-  /// The texts of a list. In a variable and in the file, spaces separate them.
+  /// Returns the texts of a list. In a variable and in the file, spaces separate the texts.
   std::vector<SettingValue> find_all(const OptionText& option) const;
-  /// The same as `find`; throws UsageError with the flag and the setting to use if there is none.
+  /// Returns the text of the value. If there is none, throws UsageError with the flag and the
+  /// setting to use.
   SettingValue require(const OptionText& setting, const std::string& example) const;
 
-  /// The text of the value, also if it is the default.
+  /// Returns the text of the value or, without a value, of the default.
   std::string text_of(const OptionText& option) const {
     const auto given = find(option);
     return given ? given->value : option.default_value;
   }
   bool has(const OptionText& option) const { return find(option).has_value(); }
-  /// Whether the command line has the option.
+  /// Returns whether the command line has the option.
   bool is_given(const OptionText& option) const { return given_.contains(option.name); }
-  /// Replaces the values of an option, as if the command line had these, or had it not.
+  /// Replaces the values of an option, as if the command line had these values. An empty list
+  /// removes the option.
   void give(const OptionText& option, std::vector<std::string> values);
 
-  /// The command line `skua WORDS`, to copy into a shell: with the name of the program as the user
-  /// typed it, --config, and --database if they are given. A password in it becomes `***`.
+  /// Returns the command line `skua WORDS` for copying into a shell, with the program name that the
+  /// user typed, and with --config and --database if they are given. A password becomes `***`.
   std::string command_to_copy(std::string_view words) const;
 
-  /// How the user started this program.
+  /// The name with which the user started this program.
   std::string program = "skua";
-  /// All commands, for `skua help`. Null: the caller is not the command line.
+  /// All commands, for `skua help`. Null if the invocation does not come from the command line.
   const CLI::App* commands = nullptr;
 
  private:
@@ -77,7 +80,7 @@ class Invocation {
   SettingsFile file_;
 };
 
-/// A word as a shell must read it: in quotes if it has other characters than those of names.
+/// Returns a word as a shell must read it: in quotes if it has characters that names do not have.
 std::string shell_word(std::string_view word);
 
 template <class T>

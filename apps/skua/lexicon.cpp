@@ -40,7 +40,8 @@ const Option<Texts> kIndexed(
 const Option<std::string> kNsid({.name = "NSID",
                                  .meaning = "The id of a document, such as com.example.note"});
 
-/// A byte more than the limit, so that a longer file is refused.
+/// Reads a document. It reads one byte more than the limit, so that a longer file is detected and
+/// refused.
 std::string file_text(const std::string& file) {
   require_file("FILE", file);
   std::ifstream in(file, std::ios::binary);
@@ -64,7 +65,7 @@ Document document_of(const std::string& file) {
   }
 }
 
-/// The one document that defines a record, and these properties.
+/// Returns the only document that defines a record with these properties.
 const Document& indexed_document(const std::vector<Document>& documents,
                                  const std::vector<std::string>& properties) {
   using Pointer = nlohmann::json::json_pointer;
@@ -84,7 +85,7 @@ const Document& indexed_document(const std::vector<Document>& documents,
   return *found;
 }
 
-/// Drops the indexes of properties that changed.
+/// Drops the indexes of changed properties.
 void drop_old_indexes(postgres::Session& session, const std::vector<LexiconChange>& changes) {
   for (const LexiconChange& change : changes) {
     const std::string& nsid = change.lexicon.document.nsid;
@@ -128,7 +129,7 @@ int lexicon_add(const Invocation& invocation) {
   for (const LexiconChange& change : changes) {
     fmt::print("{}: {}\n", change.lexicon.document.nsid, change_text(change));
   }
-  // A concurrent build waits for the transactions that run.
+  // A concurrent build waits for running transactions, so the time of lock waits is not limited.
   session.limit_lock_waits(std::chrono::milliseconds(0));
   drop_old_indexes(session, changes);
   for (const LexiconChange& change : changes) {
@@ -190,7 +191,8 @@ int lexicon_remove(const Invocation& invocation) {
   return kSuccess;
 }
 
-/// The present lexicons, as soon as all processes apply them. False: stopped.
+/// Returns the present lexicons as soon as all processes apply them. Returns false if the command
+/// was stopped.
 bool wait_for_lexicons(StopSignal& stop, postgres::Session& session, recheck::Lexicons& lexicons) {
   for (;;) {
     lexicons = recheck::present_lexicons(session);
@@ -199,7 +201,7 @@ bool wait_for_lexicons(StopSignal& stop, postgres::Session& session, recheck::Le
   }
 }
 
-/// False: stopped.
+/// Returns false if the command was stopped.
 bool check_table(StopSignal& stop, const recheck::RecheckServices& services,
                  const writer::TableWriter& table, const recheck::Lexicons& lexicons) {
   const auto checked = services.metrics.checked.value();

@@ -27,10 +27,10 @@
 namespace skua::cli {
 namespace {
 
-/// The widest line of a help on a terminal.
+/// The maximum width of a line of help on a terminal.
 constexpr std::size_t kWidestHelp = 120;
 
-/// The help of an option: its meaning, its variable and its default.
+/// Returns the help of an option: its meaning, its variable and its default.
 std::string help_of(const OptionUse& use) {
   const OptionText& option = *use.option;
   const std::string& meaning = use.other.meaning.empty() ? option.meaning : use.other.meaning;
@@ -41,7 +41,8 @@ std::string help_of(const OptionUse& use) {
   return more.empty() ? meaning : fmt::format("{} ({})", meaning, more);
 }
 
-/// The commands in CLI11, and what it parses. It must not move, because CLI11 has references to it.
+/// Declares the commands in CLI11, and stores the parsed values. The object must not move, because
+/// CLI11 has references to it.
 class Parser {
  public:
   Parser() : root_("Indexes the AT Protocol network into PostgreSQL.", "skua") {
@@ -63,7 +64,7 @@ class Parser {
 
   const CLI::App& root() const { return root_; }
 
-  /// The completions of the last word.
+  /// Returns the completions of the last word.
   command_line::Completion complete(const std::vector<std::string>& words) const {
     using Candidates = std::vector<command_line::Completion::Candidate>;
     return command_line::complete(root_, words,
@@ -77,8 +78,8 @@ class Parser {
                                   });
   }
 
-  /// Throws every error as a UsageError. Returns the exit code if nothing is left to do: after
-  /// --help and --version.
+  /// Parses the command line, and throws every error as a UsageError. Returns the exit code if
+  /// nothing is left to do, which is the case after --help and --version.
   std::optional<int> parse(int argc, char** argv) {
     try {
       root_.parse(argc, argv);
@@ -91,7 +92,7 @@ class Parser {
     }
   }
 
-  /// After the parse.
+  /// Returns the chosen command. Valid after the parse.
   const CommandSpec& chosen() const { return *commands_.at(&chosen_app()); }
 
   Invocation::Given given() const {
@@ -105,7 +106,7 @@ class Parser {
   }
 
  private:
-  /// What CLI11 parses of an option of one command.
+  /// The texts that CLI11 parses for an option of one command.
   struct Values {
     std::string name;
     bool is_set = false;
@@ -119,7 +120,8 @@ class Parser {
     CLI::App& app = *parent.add_subcommand(command.name.substr(last + 1), command.summary);
     apps_[command.name] = &app;
     commands_[&app] = &command;
-    // The value of an argument may be the name of a subcommand.
+    // At most one subcommand is accepted, because the value of an argument may be the name of a
+    // subcommand.
     app.require_subcommand(command.run ? 0 : 1, 1);
     if (!command.group.empty()) app.group(command.group);
     app.footer(command.help.empty() ? help_text("skua " + command.name) : command.help);
@@ -140,7 +142,7 @@ class Parser {
             ->required(use.other.is_required);
     if (option.known_values) known_values_[declared] = option.known_values;
     if (!option.former_key.empty()) {
-      // Options without a group do not appear in the help.
+      // CLI11 hides options without a group from the help.
       declare(app, option, values, flag_of_key(option.former_key), "")->group("");
     }
   }
@@ -155,7 +157,7 @@ class Parser {
       case OptionText::Form::List:
         break;
     }
-    // Flags take one value each, so that the next words are arguments again.
+    // A flag takes one value at a time, so that the next word is an argument again.
     const bool is_argument = !name.starts_with('-');
     return app.add_option(name, values.several, help)
         ->allow_extra_args(is_argument || option.takes_several);
@@ -168,15 +170,15 @@ class Parser {
   }
 
   CLI::App root_;
-  /// References to its elements stay valid.
+  /// A deque is used because references to its elements stay valid.
   std::deque<Values> values_;
   std::map<std::string, CLI::App*> apps_;
   std::map<const CLI::App*, const CommandSpec*> commands_;
   std::map<const CLI::Option*, decltype(OptionText::known_values)> known_values_;
 };
 
-/// The words of a shell that wants the last one completed: `skua completion words -- WORD...`.
-/// Nothing for any other command line.
+/// Returns the words of a shell that requests the completion of the last one: `skua completion
+/// words -- WORD...`. Returns nothing for any other command line.
 std::optional<std::vector<std::string>> words_to_complete(const std::vector<std::string>& words) {
   const std::vector<std::string> before = {"completion", "words", "--"};
   if (words.size() < before.size() || !std::equal(before.begin(), before.end(), words.begin())) {
@@ -186,7 +188,7 @@ std::optional<std::vector<std::string>> words_to_complete(const std::vector<std:
                                   words.end());
 }
 
-/// The file of --config. `skua init` writes it instead of reading it.
+/// Reads the file of --config, except for `skua init`, which writes this file.
 SettingsFile settings_file(const Invocation::Given& given, const CommandSpec& command) {
   const auto named = Invocation(given).find(kConfig);
   return named && command.name != "init" ? SettingsFile(named->value, named->origin)
@@ -206,7 +208,7 @@ void set_up_log(const Invocation& invocation) {
 }
 
 /// Parses the command line, reads the settings, and runs the command. Returns the exit code. Throws
-/// UsageError for a wrong command line, std::exception if the command fails.
+/// UsageError for a wrong command line, and std::exception if the command fails.
 int run_command_line(int argc, char** argv) {
   Parser parser;
   const std::vector<std::string> words(argv + 1, argv + argc);
@@ -234,7 +236,7 @@ int exit_code(int argc, char** argv) {
     print_error(error.what());
     return kUsage;
   } catch (const std::exception& error) {
-    // finish() reports output that cannot be written.
+    // If stdout failed, `finish` reports that error instead.
     if (!command_line::output_failed()) print_error(error.what());
     return kFailure;
   }

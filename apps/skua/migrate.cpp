@@ -17,7 +17,7 @@ namespace {
 const Option<bool> kVerbose({.name = "--verbose",
                              .meaning = "Print each applied file on a line of its own"});
 
-/// The changes in one line.
+/// Returns the applied changes in one line.
 std::string summary(const postgres::SchemaChanges& applied) {
   if (applied.empty()) return "nothing to do: the schema is up to date";
   if (applied.is_new) {

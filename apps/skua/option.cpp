@@ -14,7 +14,7 @@
 namespace skua::cli {
 namespace {
 
-/// Zero: unknown unit.
+/// Returns the duration of a unit; zero if the unit is unknown.
 std::chrono::seconds unit_of(std::string_view name) {
   if (name == "s") return std::chrono::seconds(1);
   if (name == "m") return std::chrono::minutes(1);
@@ -22,7 +22,7 @@ std::chrono::seconds unit_of(std::string_view name) {
   return name == "d" ? std::chrono::days(1) : std::chrono::seconds(0);
 }
 
-/// Uses the largest of those units that leaves no remainder.
+/// Returns a text with the largest unit that leaves no remainder.
 std::string limit_text(std::chrono::seconds duration) {
   for (const char* name : {"d", "h", "m"}) {
     if (duration % unit_of(name) == std::chrono::seconds(0)) {
@@ -34,7 +34,8 @@ std::string limit_text(std::chrono::seconds duration) {
 
 }  // namespace
 
-// In a function, because settings may be constructed before the variables of this file.
+// The list is a static variable of a function, because settings may be constructed before the
+// variables of this file.
 std::vector<const OptionText*>& all_settings() {
   static std::vector<const OptionText*> all;
   return all;

@@ -14,75 +14,79 @@
 
 namespace skua::cli {
 
-/// Invalid input of the user: exit code 2.
+/// Invalid input of the user. The exit code is 2.
 class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A value as the user wrote it, and where it was found, for error messages: `--relay`,
-/// `SKUA_RELAY`, `skua.toml: relay`.
+/// A value as the user wrote it, and its origin for error messages: `--relay`, `SKUA_RELAY`,
+/// `skua.toml: relay`.
 struct SettingValue {
   std::string value;
   std::string origin;
 };
 
-/// An option of commands: a flag, an argument, or a setting. The type of its value tells shells
-/// what to complete: FILE and FOLDER are paths, words in lower case are values.
+/// An option of commands: a flag, an argument, or a setting. The type of its value tells shells the
+/// completions: FILE and FOLDER are paths, and words in lower case are values.
 struct OptionText {
-  /// "--relay"; "WHO" is an argument, which has no flag.
+  /// The name, such as "--relay". "WHO" is an argument, which has no flag.
   std::string name;
-  /// Of its value, as --help shows it. Empty: it is boolean, or an argument.
+  /// The type of the value as --help shows it. Empty if the option is boolean or an argument.
   std::string type = {};
   std::string meaning = {};
-  /// The value if none is given, which --help shows.
+  /// The value that applies if none is given. --help shows it.
   std::string default_value = {};
-  /// Describes the value if none is given, where `default_value` cannot state it.
+  /// A description of the behaviour without a value, if `default_value` cannot state it.
   std::string default_text = {};
-  /// Its name in the file of --config. A Setting derives it from the flag.
+  /// The name in the file of --config. A Setting derives it from the flag.
   std::string key = {};
-  /// The variable that has its value. A Setting derives it from the key.
+  /// The variable of the environment. A Setting derives it from the key.
   std::string environment = {};
-  /// A former key, which still works with the flag and the variable that follow from it.
+  /// A former key, which still works, as do the flag and the variable that follow from it.
   std::string former_key = {};
-  /// One flag takes several values: a shell expands a pattern into them.
+  /// True if one flag takes several values, because a shell may expand a pattern into several
+  /// words.
   bool takes_several = false;
-  /// Of an argument: the values that shells complete, with their meanings.
+  /// The values of an argument that shells complete, with their meanings.
   std::function<std::vector<std::pair<std::string, std::string>>()> known_values = nullptr;
 
   enum class Form : std::uint8_t { Flag, Single, List };
-  /// Set by Option.
+  /// The form, which the constructor of Option sets.
   Form form = Form::Single;
 
-  /// The default for people; empty: none.
+  /// Returns the default for people; empty if there is none.
   const std::string& default_for_people() const {
     return default_value.empty() ? default_text : default_value;
   }
   bool is_boolean() const { return form == Form::Flag; }
 };
 
-/// The flag and the variable of a key: "--stats-interval", "SKUA_STATS_INTERVAL".
+/// The functions derive the flag and the variable from a key: "--stats-interval",
+/// "SKUA_STATS_INTERVAL".
 std::string flag_of_key(const std::string& key);
 std::string variable_of_key(const std::string& key);
 
-// The forms of values. All throw UsageError, which names the origin.
+// The following functions read values of common forms. All throw UsageError, which names the
+// origin.
 
-/// true or 1, false or 0.
+/// Reads a boolean: true or 1, false or 0.
 bool read_bool(const SettingValue& given);
 
-/// A whole number in a range.
+/// Reads a whole number in a range.
 std::int64_t whole_number(const SettingValue& given, std::int64_t least, std::int64_t most);
 
-/// A duration such as 90s, 30m, 24h or 7d in a range.
+/// Reads a duration such as 90s, 30m, 24h or 7d in a range.
 std::chrono::seconds duration(const SettingValue& given, std::chrono::seconds least,
                               std::chrono::seconds most);
 
-/// How long records are kept.
+/// Reads how long records are kept.
 std::chrono::seconds retention_time(const SettingValue& given);
 
-/// Accepts a file that exists and can be read. A pipe is accepted, a folder is not. Reads nothing.
+/// Checks that a file exists and can be read. A pipe is accepted, a folder is refused. Reads
+/// nothing.
 void require_file(const std::string& origin, const std::filesystem::path& file);
 
-/// The error for a value that is not one of these words.
+/// Throws the error for a value that is none of these words.
 [[noreturn]] void refuse_word(const SettingValue& given, const std::vector<std::string>& words);
 
 namespace detail {
@@ -110,13 +114,13 @@ T read_plain(const SettingValue& given) {
 }
 }  // namespace detail
 
-/// An option whose value has the type T: bool is a flag, and a std::vector may be repeated. Without
-/// a value it is the default, otherwise T().
+/// An option whose value has the type T. A bool is a flag, and a std::vector can be repeated.
+/// Without a value, the option has its default or, without one, T().
 template <class T>
 struct Option : OptionText {
   using Read = std::function<typename detail::ElementOf<T>::Type(const SettingValue&)>;
 
-  /// `reader` parses one value; it throws UsageError.
+  /// `reader` parses one value and throws UsageError.
   explicit Option(OptionText text, Read reader = detail::read_plain<typename Read::result_type>)
       : OptionText(std::move(text)), read(std::move(reader)) {
     form = std::is_same_v<T, bool> ? Form::Flag : detail::is_list<T> ? Form::List : Form::Single;
@@ -130,8 +134,8 @@ struct Option : OptionText {
 /// All settings, in the order of their declarations.
 std::vector<const OptionText*>& all_settings();
 
-/// An option that is also a variable and a key of the file of --config. Declare it once, in
-/// settings.hpp.
+/// An option that is also a variable and a key of the file of --config. Each setting is declared
+/// once, in settings.hpp.
 template <class T>
 struct Setting : Option<T> {
   explicit Setting(OptionText text, typename Option<T>::Read reader =

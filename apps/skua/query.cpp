@@ -27,10 +27,11 @@
 namespace skua::cli {
 namespace {
 
-/// A function of the database computes with twice the limit in an int4.
+/// The limit is bounded, because a function of the database computes with twice the limit in an
+/// int4.
 constexpr std::int64_t kMostLimit = 1'000'000'000;
 
-/// No number: all rows.
+/// If there is no number, all rows are shown.
 struct RowLimit {
   std::optional<std::int64_t> rows;
 };
@@ -53,7 +54,7 @@ const Option<bool> kCsv({.name = "--csv", .meaning = "Print CSV with a header"})
 const Option<bool> kSql(
     {.name = "--sql", .meaning = "Print the statement, which psql can run, instead of running it"});
 
-/// The option for an argument of queries. It lives until the end of the process.
+/// Returns the option for an argument of queries. The option lives until the end of the process.
 const Option<std::string>& argument_option(const std::string& name) {
   static std::map<std::string, Option<std::string>> all;
   return all
@@ -74,7 +75,7 @@ std::vector<std::string> texts_of(const Invocation& invocation, const NamedQuery
 struct Execution {
   const NamedQuery& query;
   postgres::Params params;
-  /// The query returns one row more than the limit, which shows whether there are more rows.
+  /// The statement returns one row more than the limit, which shows whether there are more rows.
   std::string sql;
 };
 
@@ -94,8 +95,8 @@ postgres::Rows rows_of(postgres::Session& session, const Execution& execution, b
       execution.params);
 }
 
-/// Whether each column of these rows has the type timestamptz. The server plans the query again,
-/// and does not run it.
+/// Returns whether each column of these rows has the type timestamptz. The server plans the query
+/// again, but does not run it.
 std::vector<bool> time_columns(postgres::Session& session, const Execution& execution,
                                const postgres::Rows& rows) {
   std::vector<std::string> types;
@@ -114,7 +115,7 @@ std::vector<bool> time_columns(postgres::Session& session, const Execution& exec
   return is_time;
 }
 
-/// JSON with everything beyond ASCII escaped.
+/// Returns JSON with all characters beyond ASCII escaped.
 std::string json_text(const postgres::Rows& rows, std::size_t count, bool has_more,
                       const std::vector<QueryNote>& notes) {
   nlohmann::ordered_json result{{"rows", nlohmann::ordered_json::array()},
@@ -165,7 +166,7 @@ void print_table(const QueryResult& result, bool is_wide) {
 void print_answer(postgres::Session& session, const Execution& execution,
                   std::optional<std::int64_t> limit, const Invocation& invocation,
                   std::vector<QueryNote>& notes) {
-  // The plans of reports: a session of the indexer only uses indexes.
+  // The session uses all plans of reports, while a session of the indexer only uses indexes.
   session.run("RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin");
   const postgres::Transaction transaction(session);
   session.run("SET TRANSACTION READ ONLY");
@@ -223,7 +224,8 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
     append(notes, missing_subjects(session, query, values, invocation));
     print_answer(session, execution_of(query, values, limit), limit, invocation, notes);
   } catch (const postgres::SqlError&) {
-    // A missing projection or index may be the reason why the query takes too long.
+    // The notes are printed, because a missing projection or index may be the reason why the query
+    // takes too long.
     print_notes(notes);
     throw;
   }
@@ -244,7 +246,7 @@ std::string need_text(const QueryNeed& need) {
   return fmt::format("It needs labels (`skua run --labeler URL`). Without them, {}.", need.without);
 }
 
-/// The help of a query below its arguments.
+/// Returns the part of a query's help that stands below its arguments.
 std::string help_of_query(const NamedQuery& query) {
   std::string text;
   if (!query.description.empty()) text += query.description + "\n\n";

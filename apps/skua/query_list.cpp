@@ -16,7 +16,7 @@ namespace skua::cli {
 
 namespace {
 
-/// Where the URLs of bsky.app name records.
+/// The parts of a bsky.app URL that surround the account and the key of a record.
 struct RecordPage {
   std::string_view before;  // the account
   std::string_view after;
@@ -36,7 +36,7 @@ std::optional<std::string> read_account(std::string_view text) {
   return std::move(*name);
 }
 
-/// The AT-URI of a page of bsky.app. `path` begins behind the host.
+/// Returns the AT-URI of a page of bsky.app. `path` is the URL after the host.
 std::optional<std::string> record_of_page(std::string_view path) {
   path = path.substr(0, path.find_first_of("?#"));
   for (const RecordPage& page : kRecordPages) {
@@ -177,7 +177,7 @@ bool take_prefix(std::string_view& line, std::string_view prefix) {
   return true;
 }
 
-/// Removes the first line of `text` and returns it without its end.
+/// Removes the first line of `text` and returns the line without its end.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);
@@ -185,7 +185,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// A need after `-- needs `.
+/// Reads a need, which is the text after `-- needs `.
 QueryNeed parse_need(std::string_view text) {
   using Kind = QueryNeed::Kind;
   constexpr std::string_view kEffect = "; without ";
@@ -203,7 +203,7 @@ QueryNeed parse_need(std::string_view text) {
   throw std::invalid_argument(fmt::format("an unknown need: {}", text));
 }
 
-/// The query of a block: its first line is the name.
+/// Reads the query of a block, whose first line is the name.
 void read_block(NamedQuery& query, std::string_view& document) {
   while (!document.empty()) {
     std::string_view line = take_line(document);
@@ -271,7 +271,7 @@ constexpr std::string_view kArgumentMark = ":'";
 constexpr std::string_view kLimitMark = "/*limit*/ ";
 constexpr std::string_view kDigits = "0123456789";
 
-/// The statement, with `argument(i)` as its argument number i.
+/// Returns the statement with `argument(i)` as its argument number i.
 template <class Argument>
 std::string filled_statement(const NamedQuery& query, std::optional<std::int64_t> limit,
                              Argument argument) {
@@ -303,7 +303,7 @@ std::string literal(std::string_view value) {
   return quoted + "'";
 }
 
-/// The name of a column by its expression: the last word.
+/// Returns the name of a column, which is the last word of its expression.
 std::string column_name(std::string_view expression) {
   const std::size_t end = expression.find_last_not_of(" \n") + 1;
   const std::size_t before = expression.find_last_of(" .\n", end - 1);

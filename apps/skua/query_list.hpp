@@ -8,13 +8,13 @@
 
 namespace skua::cli {
 
-/// What a query reads that may be missing from a database.
+/// A part of a database that a query reads and that may be missing.
 struct QueryNeed {
   enum class Kind : std::uint8_t { Projection, Index, Labels };
   Kind kind = Kind::Projection;
-  /// Of the projection, or of the optional index.
+  /// The name of the projection or of the optional index.
   std::string name;
-  /// How the answer is incomplete without it: "there are no rows".
+  /// The effect if the part is missing: "there are no rows".
   std::string without;
 };
 
@@ -25,36 +25,36 @@ struct NamedQuery {
   std::string title;
   /// The text between title and statement, in one line; may be empty.
   std::string description;
-  /// In the order of their first use.
+  /// The arguments in the order of their first use.
   std::vector<std::string> arguments;
   std::vector<QueryNeed> needs;
-  /// The number of rows that the statement returns at most.
+  /// The maximum number of rows that the statement returns.
   std::optional<std::int64_t> limit;
-  /// The statement as in the document, without the final semicolon: see StatementPart.
+  /// The statement as it is in the document, without the final semicolon (see StatementPart).
   std::string statement;
 };
 
-/// docs/queries.md, which the build embeds.
+/// Returns docs/queries.md, which the build embeds.
 std::string_view queries_document();
 
-/// The queries of a document in their order: each block ```sql whose first line is `-- NAME`. The
-/// arguments are the variables of psql in it, such as :'account'. The next lines may be `-- needs
-/// projection NAME; without it, EFFECT`, `-- needs index NAME; without it, EFFECT` and `-- needs
-/// labels; without them, EFFECT`. Throws std::invalid_argument for another need.
+/// Parses the queries of a document in their order: each block ```sql whose first line is `--
+/// NAME`. The arguments are the psql variables in the block, such as :'account'. The next lines may
+/// be `-- needs projection NAME; without it, EFFECT`, `-- needs index NAME; without it, EFFECT` and
+/// `-- needs labels; without them, EFFECT`. Throws std::invalid_argument for another need.
 std::vector<NamedQuery> parse_queries(std::string_view document);
 
-/// The queries of queries_document(), parsed once.
+/// Returns the queries of queries_document(), which are parsed once.
 const std::vector<NamedQuery>& named_queries();
-/// Nothing: no query has this name.
+/// Returns null if no query has this name.
 const NamedQuery* find_query(std::string_view name);
 
-/// A part of a statement of docs/queries.md. Views into the statement.
+/// A part of a statement of docs/queries.md. The texts refer to the statement.
 struct StatementPart {
   enum class Kind : std::uint8_t {
     Text,
-    /// `:'account'`: `text` is the name.
+    /// The part is an argument such as `:'account'`, and `text` is the name.
     Argument,
-    /// `/*limit*/ 50`: `text` is the number.
+    /// The part is a limit such as `/*limit*/ 50`, and `text` is the number.
     Limit
   };
   Kind kind = Kind::Text;
@@ -62,39 +62,39 @@ struct StatementPart {
 };
 std::vector<StatementPart> parts_of(std::string_view statement);
 
-/// The statement with the parameters $1, $2... of type text as its arguments. It returns at most
-/// `limit` rows; nothing: all.
+/// Returns the statement with the parameters $1, $2... of type text for its arguments. The
+/// statement returns at most `limit` rows; all rows if `limit` is nothing.
 std::string statement_with_parameters(const NamedQuery& query, std::optional<std::int64_t> limit);
 
-/// The same with the values of the arguments as literals, for psql: with a semicolon.
+/// Returns the statement for psql, with the values of the arguments as literals and a semicolon.
 std::string statement_with_values(const NamedQuery& query, const std::vector<std::string>& values,
                                   std::optional<std::int64_t> limit);
 
-/// The names of the columns of the result, as the select list of the statement gives them.
+/// Returns the names of the columns of the result, as the select list of the statement states them.
 std::vector<std::string> columns_of(std::string_view statement);
 
-/// An argument of queries. Its name in docs/queries.md determines its form.
+/// An argument of queries. The name in docs/queries.md determines the form of its values.
 struct QueryArgument {
   std::string_view name;
-  /// What it names: "an account".
+  /// The meaning of the value: "an account".
   std::string_view meaning;
-  /// How: "a DID, a handle, or the bsky.app URL of a profile".
+  /// The form of the value: "a DID, a handle, or the bsky.app URL of a profile".
   std::string_view form;
   std::string_view example;
-  /// The value as queries take it. Nothing: it does not have the form.
+  /// Returns the value in the form that queries take; nothing if the text does not have the form.
   std::optional<std::string> (*read)(std::string_view text);
 };
 
-/// Throws std::out_of_range for a name that no query may use.
+/// Returns the argument of a name. Throws std::out_of_range for a name that no query may use.
 const QueryArgument& query_argument(std::string_view name);
 
-/// The meaning and the form, for help: "An account: a DID..."
+/// Returns the meaning and the form for help: "An account: a DID..."
 std::string argument_help(const QueryArgument& argument);
 
-/// The name as help shows it: "ACCOUNT".
+/// Returns the name as help shows it: "ACCOUNT".
 std::string shown_name(std::string_view argument);
 
-/// The values of the arguments of a query. Throws UsageError for one that does not have its form.
+/// Reads the values of the arguments of a query. Throws UsageError for a value of another form.
 std::vector<std::string> read_arguments(const NamedQuery& query,
                                         const std::vector<std::string>& texts);
 

@@ -24,7 +24,7 @@ namespace skua::cli {
 
 namespace {
 
-/// As bsky.is_current.
+/// The function bsky.is_current has the same limit.
 constexpr std::chrono::minutes kCurrent{1};
 
 bool is_blocked(const consumers::Consumer& consumer) {
@@ -40,7 +40,7 @@ std::string behind_text(const consumers::Consumer& consumer) {
                      duration_text(std::chrono::duration_cast<std::chrono::seconds>(lag)));
 }
 
-/// A built projection that does not follow the change log.
+/// Returns a note about a built projection that does not follow the change log.
 QueryNote stale_projection(const consumers::Consumer& consumer, const std::string& what,
                            const std::string& action) {
   return {fmt::format("the projection {} is {}{}: its part of the answer is old or empty",
@@ -158,15 +158,15 @@ std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuer
 
 namespace {
 
-/// The tables of bsky that the transaction has read. Sequential scans and index scans count from
-/// their beginning.
+/// Returns the tables of bsky that the transaction has read. A sequential or index scan is counted
+/// when it begins.
 std::vector<std::string> tables_read(postgres::Session& session) {
   return postgres::rows_of<std::string>(
       session.run("SELECT relname FROM pg_stat_xact_user_tables WHERE schemaname = 'bsky' AND "
                   "coalesce(seq_scan, 0) + coalesce(idx_scan, 0) > 0"));
 }
 
-/// The tables of bsky that a projection is computed from.
+/// Adds the tables of bsky from which a projection is computed.
 void add_tables_of(const consumers::Projection& projection, std::set<std::string>& tables) {
   constexpr std::string_view kSchema = "bsky.";
   for (const std::string& statement : projection.fill) {
@@ -181,8 +181,8 @@ void add_tables_of(const consumers::Projection& projection, std::set<std::string
   }
 }
 
-/// The collections whose records the answer depends on: the comment of a table of records names its
-/// collection.
+/// Returns the collections whose records the answer depends on. The comment of a table of records
+/// names its collection.
 std::vector<std::string> collections_read(postgres::Session& session, const NamedQuery& query) {
   std::set<std::string> tables;
   for (std::string& table : tables_read(session)) tables.insert(std::move(table));
@@ -253,7 +253,7 @@ std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation
                                  counted(dropped, "index"), dropped == 1 ? "is" : "are"),
                      {invocation.command_to_copy("backfill status")}});
   }
-  // A relay sends records; labelers do not.
+  // Only relays send records; labelers are excluded.
   const postgres::Rows newest = session.run(
       "SELECT to_char(max(event_time), 'YYYY-MM-DD HH24:MI:SS'), extract(epoch FROM "
       "clock_timestamp() - max(event_time))::int8 FROM skua.cursors WHERE source NOT LIKE "
@@ -277,7 +277,8 @@ const Statement kAccount{
     "SELECT a.did, coalesce(a.handle, a.did), a.active IS NOT FALSE, coalesce(a.status, ''), "
     "coalesce(r.state, '') FROM bsky.actors AS a LEFT JOIN skua.repositories AS r ON r.did = a.did "
     "WHERE a.id = bsky.actor_id($1::text)"};
-// A stub is a post that others refer to. Other records have no stubs.
+// A post that others refer to has a stub. Other records have no stubs, so the statement looks for
+// their backlinks.
 const Statement kRecord{
     "query_subject_record",
     "SELECT bsky.record_json($1::text) IS NOT NULL, p.actor_id IS NOT NULL OR EXISTS (SELECT FROM "
@@ -285,7 +286,8 @@ const Statement kRecord{
     "bsky.resolve_uri($1::text) AS k ON true LEFT JOIN bsky.posts AS p ON k.collection_id = 1 AND "
     "(p.actor_id, p.rkey) = (k.actor_id, k.rkey)"};
 
-/// Looks up what the arguments name, and notes what is not stored of it.
+/// Looks up the accounts and records of the arguments, and notes which of their content is not
+/// stored.
 class Subjects {
  public:
   Subjects(postgres::Session& session, const Invocation& invocation)
@@ -330,7 +332,8 @@ class Subjects {
     }
   }
 
-  /// Records without a table may name an account that has no number.
+  /// Looks at the account of a target. Records without a table may name an account that has no
+  /// number.
   void look_at_target(const std::string& target) {
     if (target.find('/', kScheme.size()) != std::string::npos && target.starts_with(kScheme)) {
       look_at_record(target);

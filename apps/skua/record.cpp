@@ -25,13 +25,14 @@ namespace {
 const Option<SettingValue> kUrl({.name = "URL", .meaning = "Relay or PDS, wss://host"});
 const Option<bool> kAppend({.name = "--append",
                             .meaning = "Add to the capture if the file exists"});
-// Zero: until stopped.
+// With zero frames the recording continues until it is stopped.
 const Option<std::uint64_t> kFrames({.name = "--frames",
                                      .type = "NUMBER",
                                      .meaning = "Stop after this number of frames"},
                                     number_in<std::uint64_t>(0, std::int64_t{1} << 62));
 
-/// Writes the frames of a relay to a capture. On the client's thread, except for the metrics.
+/// Writes the frames of a relay to a capture. The client's thread calls all functions, except for
+/// the metrics.
 class Recorder final : public transport::FrameSink {
  public:
   Recorder(transport::CaptureWriter& capture, std::uint64_t limit)
@@ -48,7 +49,8 @@ class Recorder final : public transport::FrameSink {
     }
     try {
       capture_.append(frame.bytes);
-      // A recording that is killed keeps its frames: they are rare enough to flush each one.
+      // Each frame is flushed, because frames are rare enough and a killed recording must keep its
+      // frames.
       capture_.flush();
     } catch (const std::exception& error) {
       failure_.with([&](auto& failure) { failure = error.what(); });
@@ -58,7 +60,7 @@ class Recorder final : public transport::FrameSink {
     frames_ += 1;
     return true;
   }
-  /// Never calls `wake`: the recording is over.
+  /// Never calls `wake`, because the recording has ended.
   void when_room(std::function<void()>) override {}
   void on_connected(std::uint64_t /*connection*/) override {
     logger("relay")->info(
@@ -87,7 +89,7 @@ class Recorder final : public transport::FrameSink {
   std::atomic<std::uint64_t> bytes_{0};
 };
 
-/// Frames of a second recording in the same file must be requested explicitly.
+/// Refuses an existing file: the user must request a second recording in the same file explicitly.
 void require_new(const std::string& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return;

@@ -47,7 +47,8 @@ void print_handles(const pipeline::Metrics& metrics) {
              metrics.count("handles_invalid"), counted(metrics.count("handles_failed"), "lookup"));
 }
 
-/// The DNS server for handles: only on request, because a capture may be old.
+/// Returns the DNS server for handles, but only on request, because the handles of an old capture
+/// may have changed.
 std::optional<documents::DnsServer> handle_checks_of_replay(const Invocation& invocation,
                                                             bool uses_network) {
   if (!invocation.has(kHandles)) return std::nullopt;

@@ -61,7 +61,7 @@ int repo_info(const Invocation& invocation) {
 
 using backfill::JobState;
 
-/// The number of repositories in one round: their rows are remembered for that long.
+/// The maximum number of repositories in one round. Their rows are kept in memory during the round.
 constexpr std::size_t kRepositoriesAtOnce = 200;
 const Option<int> kAttempts({.name = "--attempts",
                              .type = "NUMBER",
@@ -72,7 +72,7 @@ const Option<int> kAttempts({.name = "--attempts",
 /// The outcome of one round of repositories.
 enum class End : std::uint8_t { AllWell, SomeFailed, Stopped };
 
-/// A session that is reopened after the server was unreachable.
+/// A session that is opened again after the server was unreachable.
 class Asker {
  public:
   explicit Asker(std::string database_url) : database_url_(std::move(database_url)) {}
@@ -95,7 +95,7 @@ std::vector<std::string> dids_of_jobs(std::span<const backfill::NewJob> jobs) {
   return dids;
 }
 
-/// Prints, once each, the other processes that work on some of the accounts.
+/// Prints other processes that work on some of the accounts, each process once.
 class OtherLeaseOwners {
  public:
   OtherLeaseOwners(Asker& asker, const std::vector<std::string>& dids)
@@ -129,7 +129,7 @@ class OtherLeaseOwners {
 };
 
 std::string change_text(const backfill::RowsChanged* changed) {
-  // There were no records before, and there are none now.
+  // The repository had no records before and has none now.
   if (changed == nullptr) return "no records; nothing differed";
   std::string text =
       fmt::format("{} {}; ", with_commas(changed->stored), noun_for(changed->stored, "record"));
@@ -157,7 +157,7 @@ std::string end_text(const backfill::JobRow& job, const std::string& change) {
   return error;
 }
 
-/// The hosting status of each account that is hidden.
+/// Returns the hosting status of each hidden account.
 std::map<std::string, std::string> hidden_accounts(postgres::Session& session,
                                                    const std::vector<std::string>& dids) {
   static const postgres::Statement kHidden{
@@ -178,14 +178,14 @@ std::map<std::string, std::string> hidden_accounts(postgres::Session& session,
   return hidden;
 }
 
-/// Prints the outcome for each account. True: all are done.
+/// Prints the outcome for each account. Returns true if all are done.
 bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
   std::vector<backfill::RowsChanged> changes;
   bool is_compared = true;
   try {
     changes = backfill::rows_changed(asker.session(), dids);
   } catch (const postgres::SqlError&) {
-    // The remembered rows were lost with the connection.
+    // The rows in memory were lost with the connection, so a comparison is not possible.
     is_compared = false;
   }
   std::map<std::string, backfill::JobRow> jobs;
@@ -262,7 +262,7 @@ int repo_resync(const Invocation& invocation) {
     options.accounts = backfill_accounts(invocation, database_url);
     return options;
   };
-  // Checks all arguments before anything starts.
+  // Reading the options here checks all arguments before any work starts.
   std::optional<app::BackfillRunOptions> options = options_of_round();
   app::check_database(database_url, options->durability);
   look_up_accounts(request);

@@ -14,13 +14,13 @@ namespace skua::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-/// Texts are not shortened below this width.
+/// The minimum width of a shortened text.
 constexpr std::size_t kLeastText = 16;
 constexpr std::size_t kDateTime = std::string_view("2026-07-04 14:38:08").size();
 constexpr std::string_view kUtc = "+00";
 
-/// A time as PostgreSQL writes it in a session with UTC. The year may have more digits than four,
-/// and infinity has another form.
+/// Returns whether a time has the usual form that PostgreSQL writes in a session with UTC. A year
+/// can have more than four digits, and infinity has another form.
 bool is_common_time(std::string_view text) {
   return text.size() >= kDateTime + kUtc.size() && text[10] == ' ' && text.ends_with(kUtc);
 }
@@ -34,7 +34,8 @@ std::string cell_of(const QueryResult& result, std::size_t row, std::size_t colu
   return command_line::cell_text(text, std::numeric_limits<std::size_t>::max());
 }
 
-/// Whether a part of the value is useless, as of an address.
+/// Returns whether the value must not be shortened, because a part of it, such as a part of an
+/// address, is useless.
 bool is_whole(std::string_view value) {
   return value.starts_with("at://") || value.starts_with("did:") || value.starts_with("https://");
 }
@@ -66,7 +67,7 @@ std::vector<TableColumn> table_columns(const QueryResult& result) {
   return columns;
 }
 
-/// The width of the shown columns, of which each text has at most `most_text`.
+/// Returns the total width of the shown columns if each text is at most `most_text` wide.
 std::size_t total_width(const std::vector<TableColumn>& columns, std::size_t most_text) {
   std::size_t width = 0;
   for (const TableColumn& column : columns) {
@@ -77,7 +78,7 @@ std::size_t total_width(const std::vector<TableColumn>& columns, std::size_t mos
   return width;
 }
 
-/// Hides the widest columns, and shortens all texts to the same width, so that the rest fits.
+/// Hides the widest columns, and shortens all texts to the same width, so that the table fits.
 void fit(std::vector<TableColumn>& columns, std::size_t width) {
   while (total_width(columns, kLeastText) > width) {
     const auto widest = std::max_element(
@@ -112,7 +113,7 @@ void append_line(std::string& text, const std::vector<TableColumn>& columns, aut
   text += line + "\n";
 }
 
-/// The values of a row below each other. Long texts continue in the next line.
+/// Returns the values of a row below each other. A long text continues in the next line.
 std::string single_row(const std::vector<TableColumn>& columns, std::size_t width) {
   std::size_t names = 0;
   for (const TableColumn& column : columns)
@@ -133,7 +134,7 @@ std::string single_row(const std::vector<TableColumn>& columns, std::size_t widt
   return text;
 }
 
-/// A value of several lines that is the whole result.
+/// Returns a value of several lines that is the only value of the result.
 std::string single_text(std::string_view value) {
   std::string text;
   while (!value.empty()) {

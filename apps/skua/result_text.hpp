@@ -9,30 +9,31 @@
 
 namespace skua::cli {
 
-// The result of a query as text, for `skua query`.
+// The functions format the result of a query for `skua query`.
 
 struct QueryResult {
   postgres::Rows rows;
-  /// The first rows, which are shown.
+  /// The number of rows that are shown, from the first row on.
   std::size_t count = 0;
-  /// By column: whether it has the type timestamptz.
+  /// For each column, whether it has the type timestamptz.
   std::vector<bool> is_time;
 };
 
 struct ResultTable {
   std::string text;
-  /// The columns that do not fit.
+  /// The names of the columns that do not fit.
   std::vector<std::string> hidden;
 };
 
-/// A table with aligned columns and a line with the number of rows, at most `width` columns of a
-/// terminal wide: it shortens texts, then it leaves columns out. A single row that does not fit is
-/// a line for each column instead. Nothing: everything is shown. Times have no fractions of
-/// seconds. Values come from the network: the text is safe for a terminal.
+/// Returns a table with aligned columns and a line with the number of rows. The table is at most
+/// `width` columns of a terminal wide: it first shortens texts, and then hides columns. A single
+/// row that does not fit becomes a line for each column. If `width` is nothing, everything is
+/// shown. Times have no fractions of seconds. The values come from the network, and the text is
+/// safe for a terminal.
 ResultTable result_table(const QueryResult& result, std::optional<std::size_t> width);
 
-/// CSV of RFC 4180 with a header, and LF as the end of a line. Null is an empty field. Times are
-/// those of RFC 3339, and other values are unchanged.
+/// Returns CSV (RFC 4180) with a header, and LF as the end of a line. Null is an empty field. Times
+/// have the form of RFC 3339; other values are unchanged.
 std::string result_csv(const QueryResult& result);
 
 }  // namespace skua::cli

@@ -59,8 +59,9 @@ const Option<bool> kBackfillNetwork(
 const RequestOptions kRequestOfRun{kBackfillWho, kBackfillFiles, kBackfillHosts,
                                    kBackfillCollections, kBackfillNetwork};
 
-/// True if waiting does not help: the server answers and refuses this user or this database. While
-/// it starts, stops, recovers or is full, it also reports FATAL.
+/// Returns true if waiting does not help, because the server answers and refuses this user or this
+/// database. A server that starts, stops, recovers or is full also reports FATAL, but waiting
+/// helps.
 bool is_refusal(const postgres::ServerError& error) {
   const std::string_view message = error.what();
   const auto says = [&](std::string_view part) { return message.find(part) != message.npos; };
@@ -70,9 +71,9 @@ bool is_refusal(const postgres::ServerError& error) {
 
 constexpr std::chrono::seconds kLongestWait{10};
 
-/// Runs a task that needs the database, and repeats it while the server is unavailable: a machine
-/// that boots starts its services in any order, and a server may fail at any moment. False: the
-/// user requested a stop.
+/// Runs a task that needs the database, and repeats it while the server is unavailable, because a
+/// booting machine starts its services in any order and a server may fail at any moment. Returns
+/// false if the user requested a stop.
 template <class F>
 bool with_retry(StopSignal& stop_signal, F&& work) {
   for (std::chrono::seconds wait{1};; wait = std::min(wait * 2, kLongestWait)) {
@@ -89,13 +90,14 @@ bool with_retry(StopSignal& stop_signal, F&& work) {
   }
 }
 
-/// Null: the user requested a stop.
+/// Returns null if the user requested a stop.
 std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
                                            StopSignal& stop_signal) {
   std::unique_ptr<app::Indexer> indexer;
   with_retry(stop_signal, [&] {
     for (;;) {
-      // Nothing is remembered yet: the first database that answers is accepted.
+      // No state of an earlier database is in memory yet, so the first database that answers is
+      // accepted.
       postgres::database_watch().forget(options.database_url);
       try {
         indexer = std::make_unique<app::Indexer>(options, system_clock());
@@ -128,7 +130,8 @@ class MetricsPrinter {
   }
 
  private:
-  /// A server that accepts connections but does not answer counts as unreachable.
+  /// Returns the current outage. A server that accepts connections but does not answer counts as
+  /// unreachable.
   std::optional<postgres::Outage> outage() const {
     if (auto outage = postgres::outage_monitor().current()) return outage;
     if (const auto since = disk_.unanswered_since()) return postgres::Outage{*since, "no answer"};
@@ -143,13 +146,13 @@ class MetricsPrinter {
 
 /// The reason why a run of the indexer ended.
 enum class RunEnd : std::uint8_t {
-  /// A stop was requested, or it cannot continue.
+  /// A stop was requested, or the indexer cannot continue.
   Stop,
-  /// The database is another one than the data in memory belongs to.
+  /// The data in memory belongs to another database than the one that answers.
   OtherDatabase,
 };
 
-/// Queues the backfill of the command line. False: the user requested a stop.
+/// Queues the backfill of the command line. Returns false if the user requested a stop.
 bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest& request,
                       StopSignal& stop_signal) {
   return with_retry(stop_signal, [&] {
@@ -167,7 +170,8 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
   const auto ends = [&] { return indexer.fatal_error() || indexer.database_change(); };
   bool stopping = false;
   while (!stopping && !ends()) {
-    // Short waits, so that a fatal error is noticed soon; a line only once per interval.
+    // The waits are short, so that a fatal error is noticed soon. A line is printed only once per
+    // interval.
     for (auto waited = std::chrono::milliseconds(0); waited < every && !stopping;
          waited += kStopCheckInterval) {
       heartbeat.beat(std::chrono::steady_clock::now());
@@ -180,7 +184,7 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
   return was_asked || indexer.fatal_error() ? RunEnd::Stop : RunEnd::OtherDatabase;
 }
 
-/// Stops it, and reports the result as the exit code.
+/// Stops the indexer, and returns the result as the exit code.
 int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   print_progress("stopping: finishing the events in flight");
   stop_signal.limit_the_end();
@@ -204,7 +208,7 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   return clean ? kSuccess : kFailure;
 }
 
-/// Ends the use of an indexer by the pages before the indexer ends.
+/// Ensures that the pages stop using an indexer before the indexer ends.
 class ShownIndexer {
  public:
   explicit ShownIndexer(RunPages& pages) : pages_(pages) {}
@@ -216,8 +220,8 @@ class ShownIndexer {
   RunPages& pages_;
 };
 
-/// One run of the indexer, from the stored state. Nothing: the database has been replaced, and the
-/// next run starts with `options`.
+/// Runs the indexer once, from the stored state. Returns nothing if the database has been replaced;
+/// the next run then starts with `options`.
 std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest& request,
                             std::chrono::seconds every, StopSignal& stop_signal, RunPages& pages) {
   const auto indexer = make_indexer(options, stop_signal);
@@ -233,7 +237,7 @@ std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest&
     pages.show(indexer.get());
     end = watch_run(*indexer, options.database_url, every, stop_signal, pages);
   } catch (const postgres::DatabaseChanged&) {
-    // This may happen between two connections of the start.
+    // The database may be replaced between two connections of the start.
   }
   if (end == RunEnd::Stop) {
     pages.show_end(indexer.get());

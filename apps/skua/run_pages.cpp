@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::chrono::seconds kAnswerTimeout{2};
 constexpr std::size_t kLargestPage = 64 * 1024;
 
-/// Monitoring needs a few.
+/// The maximum number of connections; monitoring needs only a few.
 constexpr std::size_t kConnections = 64;
 
 pages::HealthLimits limits_of(const Invocation& invocation) {

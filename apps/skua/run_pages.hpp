@@ -20,72 +20,75 @@
 
 namespace skua::cli {
 
-/// The settings of a running `skua run` that decide what `skua doctor` must examine, as its page
-/// `/settings` states them. They have no passwords.
+/// The settings of a running `skua run` that determine what `skua doctor` must examine, as the page
+/// `/settings` states them. They contain no passwords.
 struct RunningSettings {
   struct Source {
-    /// sources::Source::kind and url.
+    /// The kind and the URL are those of sources::Source.
     std::string kind;
     std::string url;
   };
 
-  /// Ends the names of its database sessions (postgres::process_token).
+  /// The end of the names of the process's database sessions (postgres::process_token).
   std::string process = {};
   std::vector<Source> sources = {};
-  /// full, signature or none.
+  /// The level of verification: full, signature or none.
   std::string verify = {};
   std::string plc = {};
-  /// Absolute; empty: none.
+  /// An absolute path; empty if there is no file.
   std::string ca_file = {};
   bool allow_unsafe_database = false;
 };
 
-/// The page.
+/// Returns the page `/settings`.
 std::string to_json(const RunningSettings& settings);
 
-/// Nothing: the text is not such a page.
+/// Parses the page `/settings`. Returns nothing if the text is not such a page.
 std::optional<RunningSettings> parse_running_settings(std::string_view json);
 
-/// The settings, or why there is no answer, for people.
+/// Either the settings, or a text for people that says why there is no answer.
 using RunningAnswer = boost::system::result<RunningSettings, std::string>;
 
-/// Asks the pages at an origin such as `http://127.0.0.1:2580`, for two seconds at most.
+/// Requests the settings from the pages at an origin such as `http://127.0.0.1:2580`. Takes two
+/// seconds at most.
 RunningAnswer ask_running_settings(const std::string& origin, const std::string& ca_file);
 
-/// The runtime of the admin API: an error that ends its thread is logged, and the process
+/// Creates the runtime of the admin API. An error that ends its thread is logged, and the process
 /// continues.
 std::unique_ptr<postgres::Runtime> admin_runtime(const std::string& database_url);
 
-/// The admin API of `skua run` and `skua serve`, with the token of the setting. Without the setting
-/// it refuses all requests. Throws UsageError for a file that cannot give the token.
+/// Returns the options of the admin API of `skua run` and `skua serve`, with the token of the
+/// setting. Without the setting the API refuses all requests. Throws UsageError for a file that
+/// cannot give the token.
 admin::AdminApi::Options admin_options(const Invocation& invocation);
 
-/// Warns if clients would send the token over a network without TLS. `address`: of the server.
+/// Warns if clients would send the token over a network without TLS. `address` is that of the
+/// server.
 void warn_of_plain_token(const admin::AdminApi& api, const std::string& address);
 
 /// The pages of `skua run` (libs/operations/pages), its admin API and their HTTP server. They exist
-/// before the first connection to the database and until the end of the process, while one Indexer
-/// follows another. Owned by the main thread.
+/// from before the first connection to the database until the end of the process, during which
+/// several Indexers may follow each other. Owned by the main thread.
 class RunPages {
  public:
   /// Observes the process, and listens unless the setting is `off`. If the default address is
-  /// taken, it logs a warning and continues without a server. Throws UsageError for a malformed
-  /// setting, std::runtime_error if an address that the user chose is not available.
-  /// `settings_page`: the JSON of /settings (run_pages.hpp).
+  /// taken, logs a warning and continues without a server. Throws UsageError for a malformed
+  /// setting, and std::runtime_error if an address that the user chose is not available.
+  /// `settings_page` is the JSON of /settings (see above).
   RunPages(const Invocation& invocation, const std::string& database_url,
            std::string settings_page);
   ~RunPages();
 
-  /// From now on the pages show this indexer, which lives until the next call; null: the process
-  /// starts, or ends.
+  /// Lets the pages show this indexer, which must live until the next call. With null, the pages
+  /// show that the process starts or ends.
   void show(const app::Indexer* indexer);
-  /// The process ends: it is not ready any more.
+  /// Lets the pages show that the process ends, so that it is no longer ready.
   void show_end(const app::Indexer* indexer);
 
-  /// The codes of the current problems.
+  /// Returns the codes of the current problems.
   std::vector<std::string_view> problems() const { return pages_.problems(); }
 
-  /// The main loop beats here.
+  /// Returns the heartbeat of the main loop.
   pages::Heartbeat& main_loop() { return main_loop_; }
 
  private:
@@ -102,14 +105,14 @@ class RunPages {
 
   const std::string settings_page_;
   pages::Heartbeat main_loop_{"main"};
-  /// Locked while the indexer is read.
+  /// The lock is held while the indexer is read.
   Guarded<Shown> shown_;
-  /// A fatal error of the pages or of the admin API ends these only.
+  /// A fatal error of the pages or of the admin API ends only these.
   postgres::Runtime pages_runtime_;
   const std::unique_ptr<postgres::Runtime> admin_runtime_;
   pages::Pages pages_;
   admin::AdminApi admin_;
-  /// Null: there are no pages.
+  /// Null if there are no pages.
   std::unique_ptr<http_server::Server> server_;
 };
 

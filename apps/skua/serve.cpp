@@ -37,7 +37,7 @@ bool may_write_consumers(const std::string& url) {
 int serve(const Invocation& invocation) {
   StopSignal stop_signal;
   const auto listen = invocation[kListen];
-  // The reason is printed at the end.
+  // The reason of a fatal error is printed at the end.
   postgres::Runtime runtime(require_database(invocation), system_clock(),
                             [](const std::string&) {});
   streams::FeedServer::Options options;

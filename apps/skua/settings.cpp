@@ -29,7 +29,7 @@ std::string otherwise_of(const OptionText& setting) {
   return !text.empty() ? text : setting.is_boolean() ? "false" : "none";
 }
 
-/// Escapes vertical lines, which would end a cell.
+/// Escapes vertical lines, which would otherwise end a table cell.
 std::string cell(std::string text) {
   for (auto place = text.find('|'); place != text.npos; place = text.find('|', place + 2)) {
     text.insert(place, 1, '\\');
@@ -37,7 +37,8 @@ std::string cell(std::string text) {
   return text;
 }
 
-/// The value in the example file: the default if it is one word, otherwise the type of the value.
+/// Returns the value for the example file: the default if it is one word, otherwise the type of the
+/// value.
 std::string example_value(const OptionText& setting) {
   const std::string& otherwise = setting.default_for_people();
   if (setting.is_boolean()) return "false";
@@ -49,7 +50,7 @@ std::string example_value(const OptionText& setting) {
   return is_number ? std::string(otherwise) : fmt::format("\"{}\"", otherwise);
 }
 
-/// A boolean, or a basic string of TOML.
+/// Returns a boolean, or a basic string of TOML.
 std::string toml_value(const OptionText& setting, const std::string& value) {
   if (setting.is_boolean()) return value;
   std::string text = "\"";
@@ -103,7 +104,7 @@ sources::CursorChoice read_cursor(const SettingValue& given) {
   using Kind = sources::CursorChoice::Kind;
   if (given.value == "live") return {Kind::Live, 0};
   if (given.value == "oldest") return {Kind::Oldest, 0};
-  // Sequence numbers go up to 2^53 (atproto.com/specs/event-stream).
+  // The maximum sequence number is 2^53 (atproto.com/specs/event-stream).
   constexpr std::int64_t kHighest = std::int64_t{1} << 53;
   std::int64_t seq = 0;
   const char* end = given.value.data() + given.value.size();

@@ -17,10 +17,10 @@
 
 namespace skua::cli {
 
-// The settings, and the options that several commands have. To add one, declare it here, and name
-// it in the row of each command that has it (commands.hpp), which reads it as
-// `invocation[kSetting]`. The environment, the file of --config, `skua help settings` and the table
-// of docs/settings.md follow from the declaration.
+// This file declares the settings, and the options that several commands have. A new setting is
+// declared here and named in the row of each command that has it (commands.hpp); the command reads
+// it as `invocation[kSetting]`. The environment, the file of --config, `skua help settings` and the
+// table of docs/settings.md follow from the declaration.
 
 class Invocation;
 
@@ -29,23 +29,23 @@ using Texts = std::vector<std::string>;
 
 enum class Handles : std::uint8_t { Checked, Claimed };
 
-// The forms of single settings. All throw UsageError, which names the origin; without the password
-// for a database.
+// The following functions read the forms of single settings. All throw UsageError, which names the
+// origin; for a database the message contains no password.
 
 std::string read_database(const SettingValue& given);
 std::string read_plc(const SettingValue& given);
-/// Accepts a file of certificates.
+/// Checks that the value is a readable file of certificates.
 std::string read_ca_file(const SettingValue& given);
 documents::DnsServer read_dns(const SettingValue& given);
-/// `live`, `oldest` or a sequence number.
+/// Reads `live`, `oldest` or a sequence number.
 sources::CursorChoice read_cursor(const SettingValue& given);
-/// Zero: off.
+/// Reads the interval of audits. Zero switches audits off.
 std::chrono::seconds read_audit_interval(const SettingValue& given);
 std::string read_signal_collection(const SettingValue& given);
 
-/// The number of threads that decode. Without the setting half the cores, because PostgreSQL needs
-/// the other half. With verification it is the number of cores, because signatures cost more than
-/// rows.
+/// Returns the number of threads that decode. Without the setting it is half the number of cores,
+/// because PostgreSQL needs the other half. With verification it is the number of cores, because
+/// signatures cost more than rows.
 std::size_t decode_threads(const Invocation& invocation, bool is_verified);
 
 inline const Setting<OptionalText> kDatabase(
@@ -98,7 +98,7 @@ inline const Setting<bool> kDiscoverLabelers(
     {.name = "--discover-labelers",
      .meaning = "Also subscribe to the labelers of accounts with a labeler record "
                 "(bsky.labelers)"});
-// More labelers would need too many threads.
+// The maximum is 1,000, because more labelers would need too many threads.
 inline const Setting<std::size_t> kMaxDiscoveredLabelers(
     {.name = "--max-discovered-labelers",
      .type = "NUMBER",
@@ -292,7 +292,7 @@ inline const Setting<SettingValue> kLogFormat(
      .meaning = "Form of the log and of progress lines: text, or one JSON object for each line",
      .default_value = "text"});
 
-// Options of several commands that are no settings.
+// The following options of several commands are no settings.
 
 inline const Option<OptionalText> kConfig({.name = "--config",
                                            .type = "FILE",
@@ -316,7 +316,7 @@ inline const Option<std::string> kFile({.name = "FILE"});
 inline const Option<Texts> kCollections({.name = "--collection", .type = "NSID"});
 inline const Option<Texts> kDids({.name = "--did", .type = "DID"});
 
-/// The projections, with their meanings.
+/// Returns the projections with their meanings.
 std::vector<std::pair<std::string, std::string>> projection_names();
 
 inline const Option<std::string> kConsumerName(
@@ -324,17 +324,17 @@ inline const Option<std::string> kConsumerName(
      .meaning = "The name of a consumer, see `skua consumers list`",
      .known_values = projection_names});
 
-/// All settings for people: their names, defaults and meanings.
+/// Returns a text for people with all settings: their names, defaults and meanings.
 std::string settings_text();
 
-/// The same as a Markdown table, for docs/settings.md.
+/// Returns the settings as a Markdown table for docs/settings.md.
 std::string settings_markdown();
 
-/// A setting as it is in the file of --config, after its meaning and its default as comments.
-/// Without a value it is commented out, with an example.
+/// Returns a setting in the form of the file of --config, below its meaning and its default as
+/// comments. Without a value the setting is commented out, with an example.
 std::string setting_toml(const OptionText& setting, const std::optional<std::string>& value);
 
-/// An example of the file of --config: every setting, commented out.
+/// Returns an example of the file of --config, with every setting commented out.
 std::string settings_toml();
 
 }  // namespace skua::cli

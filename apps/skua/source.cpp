@@ -21,7 +21,7 @@ int source_list(const Invocation& invocation) {
   postgres::Session session = open_database(invocation, "skua source");
   nlohmann::json sources = status::read_source_list(session);
   if (invocation[kJson]) {
-    // Metrics are printed by `skua status` only.
+    // The metrics are removed, because only `skua status` prints them.
     for (nlohmann::json& source : sources) {
       source.erase("metrics");
       source.erase("metrics_age_seconds");

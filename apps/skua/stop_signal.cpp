@@ -17,9 +17,10 @@
 namespace skua::cli {
 namespace {
 
-/// A single Ctrl-C may arrive twice: from the terminal, and from a script that forwards it.
+/// Two signals within this time count as one, because a single Ctrl-C may arrive twice: from the
+/// terminal, and from a script that forwards it.
 constexpr std::chrono::seconds kSameMoment{1};
-/// The limit for a stop is 30 s.
+/// The process ends itself after this time, because a stop must take at most 30 s.
 constexpr std::chrono::seconds kLimit{28};
 constexpr std::chrono::hours kLong{1};
 
@@ -31,7 +32,7 @@ sigset_t stop_signals() {
   return set;
 }
 
-/// False: no signal came in that time.
+/// Waits for a signal. Returns false if none came within `time`.
 bool wait_for_signal(std::chrono::milliseconds time) {
   const sigset_t set = stop_signals();
   const auto until = std::chrono::steady_clock::now() + time;
@@ -43,7 +44,7 @@ bool wait_for_signal(std::chrono::milliseconds time) {
     limit.tv_sec = seconds.count();
     limit.tv_nsec = std::chrono::nanoseconds(left - seconds).count();
     if (sigtimedwait(&set, nullptr, &limit) > 0) return true;
-    // If a debugger or a leak check interrupts the thread, the wait has not ended.
+    // A debugger or a leak check may interrupt the thread; the wait then continues.
     if (errno != EINTR) return false;
   }
 }
@@ -76,8 +77,8 @@ class StopSignal::State {
 StopSignal::StopSignal() : state_(std::make_shared<State>()) {
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  // If a relay or a database closes its end, this must be an error code and must not end the
-  // process.
+  // If a relay or a database closes its end, a write must fail with an error code and must not end
+  // the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::thread([state = state_] {
     while (!wait_for_signal(kLong)) {
@@ -101,7 +102,7 @@ bool StopSignal::wait_for(std::chrono::milliseconds time) {
 }
 
 void StopSignal::limit_the_end() {
-  // A process that received a stop signal is already ending.
+  // A process that received a stop signal is already ending, so no signal is sent.
   if (!state_->wait_for(std::chrono::milliseconds(0))) ::kill(::getpid(), SIGTERM);
 }
 

@@ -5,21 +5,21 @@
 
 namespace skua::cli {
 
-/// Waits for Ctrl-C and SIGTERM, without a signal handler. Construct it before any thread starts:
-/// threads inherit the mask. One per process, used by the main thread.
+/// Waits for Ctrl-C and SIGTERM without a signal handler. Must be constructed before any thread
+/// starts, because threads inherit the mask. One per process, used by the main thread.
 ///
 /// After the first signal the process ends within 28 s, even if a thread is blocked, for example
-/// because the database neither answers nor disconnects; a second signal ends it at once. The exit
-/// code is then 1: the database has everything that is committed, and the next start repeats the
-/// rest.
+/// because the database neither answers nor disconnects. A second signal ends it at once. The exit
+/// code is then 1: the database has all committed data, and the next start repeats the rest.
 class StopSignal {
  public:
   StopSignal();
 
-  /// Waits at most for `time`. True: the user requested a stop, or the reader of stdout is gone.
+  /// Waits at most for `time`. Returns true if the user requested a stop, or the reader of stdout
+  /// has gone.
   bool wait_for(std::chrono::milliseconds time);
 
-  /// Applies the same limit from now on to an end without a signal.
+  /// Applies the limit of 28 s from now on to an end without a signal.
   void limit_the_end();
 
  private:

@@ -29,14 +29,14 @@ const Option<Texts> kTapFiles({.name = "--file",
                                .meaning = "Files of accounts, one per line",
                                .takes_several = true});
 
-/// The admin routes of a Tap (github.com/bluesky-social/indigo, cmd/tap). Functions wait for the
-/// answer. If it is an error, they throw std::runtime_error with a message for the user.
+/// The admin routes of a Tap (github.com/bluesky-social/indigo, cmd/tap). Each function waits for
+/// the answer, and throws std::runtime_error with a message for the user if the answer is an error.
 class TapAdmin {
  public:
   explicit TapAdmin(const Invocation& invocation) : TapAdmin(tap_address(invocation), invocation) {}
 
-  /// Makes Tap follow these accounts, or stop following them, in requests of 1,000. `path`:
-  /// "/repos/add" or "/repos/remove".
+  /// Makes Tap follow these accounts, or stop following them, in requests of 1,000 accounts. `path`
+  /// is "/repos/add" or "/repos/remove".
   void change(const char* path, std::span<const std::string> dids) {
     constexpr std::size_t kDidsAtOnce = 1'000;
     for (std::size_t done = 0; done < dids.size();) {
@@ -52,7 +52,7 @@ class TapAdmin {
     }
   }
 
-  /// The state of an account in Tap; nothing: Tap does not follow it.
+  /// Returns the state of an account in Tap; nothing if Tap does not follow the account.
   std::optional<nlohmann::ordered_json> info(const std::string& did) {
     const std::string path = "/info/" + did;
     const auto answer = ask(path, std::nullopt);
@@ -60,7 +60,7 @@ class TapAdmin {
     return read(path, answer);
   }
 
-  /// All of /stats, by name.
+  /// Returns all values of /stats by name.
   nlohmann::ordered_json stats() {
     nlohmann::ordered_json all;
     for (const char* name :
@@ -119,7 +119,7 @@ class TapAdmin {
   transport::HttpClient client_;
 };
 
-/// Adds numbers with their names, one per line.
+/// Adds numbers with their names to a table, one per line.
 void add_lines(const nlohmann::ordered_json& object, command_line::Table& table) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_object()) {

@@ -15,18 +15,19 @@
 namespace skua::cli {
 namespace {
 
-/// The other screen, without a cursor; texts at the right margin do not continue in the next line.
+/// Switches to the alternate screen, hides the cursor, and switches off automatic wrapping at the
+/// right margin.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 constexpr std::array kEvents = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};
 constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
-/// For the handler of crashes.
+/// The former modes of the terminal, for the handler of crashes.
 termios former_of_crash{};
 
 void restore_and_crash(int number) {
-  // The default action follows: SA_RESETHAND.
+  // After this function the default action of the signal follows, because SA_RESETHAND is set.
   const auto written = ::write(STDOUT_FILENO, kLeave.data(), kLeave.size());
   static_cast<void>(written);
   ::tcsetattr(STDIN_FILENO, TCSANOW, &former_of_crash);
@@ -92,7 +93,7 @@ bool Terminal::has_colours() {
 
 void Terminal::enter() {
   termios modes = former_;
-  // Ctrl-C and Ctrl-Z stay signals. Ctrl-S would block the writes.
+  // Ctrl-C and Ctrl-Z still send signals. Ctrl-S is switched off, because it would block writes.
   modes.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   modes.c_iflag &= ~static_cast<tcflag_t>(IXON);
   modes.c_cc[VMIN] = 1;
@@ -102,14 +103,14 @@ void Terminal::enter() {
 }
 
 void Terminal::leave() {
-  // Also after a signal to end.
+  // The flag is cleared, because the screen must be restored even after a signal to end.
   is_over_ = false;
   write(kLeave);
   ::tcsetattr(STDIN_FILENO, TCSANOW, &former_);
 }
 
 void Terminal::write(std::string_view text) {
-  // A terminal that is ready takes this many bytes without a wait.
+  // A terminal that is ready takes this number of bytes without blocking.
   constexpr std::size_t kChunk = 256;
   while (!text.empty() && !is_over_) {
     std::array<pollfd, 2> ready = {{{STDOUT_FILENO, POLLOUT, 0}, {signals_, POLLIN, 0}}};
@@ -121,7 +122,7 @@ void Terminal::write(std::string_view text) {
     } else if (ready[0].revents != 0) {
       is_over_ = true;
     } else if (ready[1].revents != 0) {
-      // The terminal takes nothing: a signal must not wait for it.
+      // A signal arrived while the terminal takes no bytes, so the rest of the text is dropped.
       return;
     }
   }
@@ -143,7 +144,7 @@ Terminal::Event Terminal::wait(std::chrono::milliseconds time) {
 
 void Terminal::wake() const {
   const std::uint64_t one = 1;
-  // It fails only if the counter is full: then the wait ends in any case.
+  // The write fails only if the counter is full, and then the wait ends anyway.
   const auto written = ::write(woken_, &one, sizeof one);
   static_cast<void>(written);
 }

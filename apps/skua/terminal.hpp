@@ -10,39 +10,40 @@
 
 namespace skua::cli {
 
-/// The terminal of a command that draws on the whole screen. While it exists, the screen is another
-/// one than that of the shell, keys arrive at once, and signals arrive as events. The former state
+/// The terminal of a command that draws on the whole screen. While the object exists, the terminal
+/// shows the alternate screen, keys arrive at once, and signals arrive as events. The former state
 /// is restored at its end, while the process is stopped (Ctrl-Z), and before a crash. One per
-/// process, on the main thread. Construct it before any other thread starts: threads inherit the
-/// mask of signals.
+/// process, on the main thread. Must be constructed before any other thread starts, because threads
+/// inherit the mask of signals.
 class Terminal {
  public:
-  /// Whether stdin and stdout are terminals that can move the cursor.
+  /// Returns whether stdin and stdout are terminals that can move the cursor.
   static bool is_available();
 
-  /// Throws std::system_error.
+  /// Changes the terminal. Throws std::system_error.
   Terminal();
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// At most 500 rows and 1,000 columns; 24 and 80 if it is not known.
+  /// Returns the size: at most 500 rows and 1,000 columns; 24 and 80 if the size is unknown.
   static top::Size size();
-  /// Not if NO_COLOR is set (no-color.org).
+  /// Returns false if NO_COLOR is set (no-color.org).
   static bool has_colours();
 
-  /// Writes sequences and text. After a failure, and after a signal to end, it does nothing.
+  /// Writes sequences and text. After a failure, and after a signal to end, the function does
+  /// nothing.
   void write(std::string_view text);
 
   struct Event {
-    /// SIGINT, SIGTERM, SIGHUP or SIGQUIT arrived, or the terminal is gone.
+    /// SIGINT, SIGTERM, SIGHUP or SIGQUIT arrived, or the terminal has gone.
     bool is_over = false;
-    /// The content of the screen is not known any more.
+    /// True if the content of the screen is unknown, so that it must be drawn completely.
     bool is_redraw_due = false;
-    /// The bytes of keys.
+    /// The bytes of pressed keys.
     std::string keys;
   };
-  /// Waits until something happens, at most for `time`.
+  /// Waits until an event occurs, at most for `time`.
   Event wait(std::chrono::milliseconds time);
 
   /// Ends a wait. Any thread.

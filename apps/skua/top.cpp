@@ -32,7 +32,7 @@ const Option<bool> kOnce(
     {.name = "--once",
      .meaning = "Print a report and end; the default if stdin or stdout is not a terminal"});
 
-/// What `skua top` reads.
+/// The process that `skua top` observes.
 struct TopTarget {
   /// The URL of the pages, without a slash at the end.
   std::string origin;
@@ -40,7 +40,7 @@ struct TopTarget {
   std::chrono::seconds every{2};
 };
 
-/// The columns of a report that no terminal shows.
+/// The width of a report that is not shown on a terminal, in columns.
 constexpr std::size_t kColumns = 120;
 
 /// Reads pages and waits for their answers. One thread.
@@ -83,14 +83,14 @@ using namespace std::chrono_literals;
 using skua::top::Page;
 using SteadyClock = std::chrono::steady_clock;
 
-/// The pages of the database cost queries: they are read at most this often.
+/// The pages of the database are read at most this often, because they cost queries.
 constexpr std::chrono::seconds kDatabaseEvery{4};
 /// The ages of numbers are drawn at least this often.
 constexpr auto kDrawEvery = 1s;
 /// The bytes of a key follow each other within this time.
 constexpr auto kWithinKey = 50ms;
 
-/// Reads the pages, draws them, and follows the keys. The main thread.
+/// Reads the pages, draws them, and handles the keys. Used by the main thread.
 class TopScreen {
  public:
   explicit TopScreen(const TopTarget& target)
@@ -160,7 +160,7 @@ class TopScreen {
   }
 
   const TopTarget& target_;
-  // Before the threads of the poller start.
+  // The terminal must be constructed before the threads of the poller start.
   Terminal terminal_;
   skua::top::KeyReader keys_;
   skua::top::View view_;
@@ -171,15 +171,15 @@ class TopScreen {
   Timestamp at_;
   bool has_snapshot_ = false;
   std::vector<skua::top::Line> drawn_;
-  /// Whether the screen shows `drawn_`.
+  /// True if the screen shows `drawn_`.
   bool is_known_ = false;
   std::size_t page_ = 0;
-  // Its callbacks use the others.
+  // The poller must be the last member, because its callbacks use the other members.
   skua::top::Poller poller_;
 };
 
 int show_screen(const TopTarget& target) {
-  // Lines of the log would stand between those of the screen.
+  // The log is switched off, because its lines would appear between those of the screen.
   set_log_level("off");
   TopScreen(target).run();
   return kSuccess;

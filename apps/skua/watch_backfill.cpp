@@ -49,7 +49,8 @@ winsize size_of_terminal() {
 }
 
 /// A few lines at the end of a terminal that are redrawn in place, below the lines of the log. With
-/// --quiet, or if stdout is not a terminal, it does nothing. One per process, on the main thread.
+/// --quiet, or if stdout is not a terminal, the class does nothing. One per process, on the main
+/// thread.
 class LiveDisplay {
  public:
   LiveDisplay() : is_live_(!is_quiet() && can_be_drawn_on()) {
@@ -64,17 +65,17 @@ class LiveDisplay {
           mutex_.unlock();
         });
   }
-  /// Leaves the last lines on the screen, and the cursor below them.
+  /// Leaves the last lines on the screen, and moves the cursor below them.
   ~LiveDisplay() {
     if (is_live_) set_log_frame({}, {});
   }
   LiveDisplay(const LiveDisplay&) = delete;
   LiveDisplay& operator=(const LiveDisplay&) = delete;
 
-  /// Whether it draws on a terminal.
+  /// Returns whether the lines are drawn on a terminal.
   bool is_live() const { return is_live_; }
-  /// The current width of a line in characters. The last column stays free: some terminals wrap
-  /// automatically.
+  /// Returns the current width of a line in characters. The last column stays free, because some
+  /// terminals wrap automatically.
   std::size_t width() const { return std::max<std::size_t>(size_of_terminal().ws_col, 2) - 1; }
 
   void draw(std::vector<std::string> lines) {
@@ -87,12 +88,12 @@ class LiveDisplay {
     lines_ = std::move(lines);
     print_locked();
   }
-  /// Removes the lines, before other output.
+  /// Removes the lines. To be called before other output.
   void clear() { draw({}); }
 
  private:
-  // An exception here would keep the lock of a log line; a failed write shows at the end of the
-  // program.
+  // Uses no function that throws, because an exception here would keep the lock of a log line. A
+  // failed write is reported at the end of the program.
   void erase_locked() {
     if (shown_ > 0) std::fputs(fmt::format("\x1b[{}A\r\x1b[J", shown_).c_str(), stdout);
     shown_ = 0;
@@ -125,7 +126,7 @@ bool is_quiet() {
 void print_progress(std::string_view line, std::FILE* stream) {
   if (is_quiet()) return;
   const std::string text = log_is_json() ? as_json("info", line) : std::string(line);
-  // A failure shows at the end of the program (command_line::finish).
+  // A failure is reported at the end of the program (command_line::finish).
   std::fputs((text + '\n').c_str(), stream);
   std::fflush(stream);
 }

@@ -4,7 +4,8 @@
 
 namespace skua::sim {
 
-/// What `--help` says after the flags: what the simulator does, its control server, and examples.
+/// Returns the part of `--help` below the flags: the tasks of the simulator, its control server,
+/// and examples.
 std::string help_text();
 
 }  // namespace skua::sim

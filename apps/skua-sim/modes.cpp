@@ -48,7 +48,8 @@ void serve_capture(const Settings& settings) {
   std::optional<Certificate> certificate;
   if (settings.tls) certificate.emplace(settings.host, settings.ca_file);
 
-  // Declared before the io_context, because its remaining handlers refer to them.
+  // The plan is declared before the io_context, because remaining handlers of the io_context refer
+  // to it.
   FaultPlan plan(settings.faults, settings.fault_rates, settings.simulation.network.seed,
                  std::chrono::steady_clock::now());
   StreamHost stream{capture, settings.behaviour, {log, "", &plan}};

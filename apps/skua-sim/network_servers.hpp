@@ -27,7 +27,7 @@ class NetworkServers {
 
   /// Starts the servers and the simulation.
   void start();
-  /// Stops everything, so that the io_context runs out of work.
+  /// Stops the servers and the simulation, so that the io_context runs out of work.
   void stop();
   Network& network() { return simulation_->network(); }
   nlohmann::ordered_json ready_line() const;
@@ -52,7 +52,7 @@ class NetworkServers {
   Server relay_;
   Server plc_;
   Server control_;
-  /// Never started: connections to it wait forever.
+  /// This server is never started, so that connections to it wait forever.
   Server silent_;
   DnsServer dns_;
   std::list<Pds> pdses_;

@@ -26,7 +26,7 @@ constexpr const char* kJetstream = "Jetstream";
 constexpr const char* kLabeler = "Labeler";
 constexpr const char* kFaults = "Faults";
 
-/// The value, or the usage error of a flag.
+/// Returns the value, or throws the usage error of a flag.
 template <class T>
 T accept(const std::string& flag, Parsed<T> parsed) {
   if (!parsed) throw CLI::ValidationError(flag, parsed.error());
@@ -339,8 +339,8 @@ void describe(CLI::App& app, Settings& settings) {
   describe_serving(app, settings);
 }
 
-// What the flags mean together: the mode, the flags that contradict it, and the values derived from
-// them.
+// The following code derives the mode and the dependent values from the flags, and refuses flags
+// that contradict the mode.
 
 void finish(const CLI::App& app, Settings& settings) {
   if (!settings.capture.empty()) {

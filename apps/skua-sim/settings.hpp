@@ -26,31 +26,32 @@ struct Settings {
   /// The delay of answers of the PLC directory and of the PDSes.
   std::chrono::milliseconds plc_delay{0};
   std::chrono::milliseconds pds_delay{0};
-  /// The maximum page of a list, whatever limit the client requests.
+  /// The maximum number of entries of a page, which overrides a larger limit of the client.
   std::int64_t largest_page = 2'000;
   std::vector<PlannedFault> faults;
   std::vector<FaultRate> fault_rates;
 
-  // For serving a capture.
+  // The following settings are for serving a capture.
   std::string capture;
   bool tls = false;
   std::string host;
   std::string ca_file;
 
   bool has_jetstream = false;
-  /// A file; empty: no compression.
+  /// The file of the dictionary; if it is empty, there is no compression.
   std::string jetstream_dictionary;
   bool has_tap = false;
   TapOptions tap;
   bool has_labeler = false;
 
-  // For simulating, and for writing a capture.
+  // The following settings are for simulating, and for writing a capture.
   SimulationSettings simulation;
   std::string dump;
   std::string written_capture;
   std::string did_docs;
 
-  // Values as given; `finish` converts them to the fields above.
+  // The following values have the form of the command line; `finish` converts them to the fields
+  // above.
   std::string live_from = "1";
   std::string future_cursor = "silence";
   std::int64_t plc_delay_ms = 0;
@@ -65,8 +66,8 @@ struct Settings {
 /// outlive the parse.
 void describe(CLI::App& app, Settings& settings);
 
-/// Call it after the parse: converts the given values. Throws CLI::ValidationError if flags
-/// contradict each other.
+/// Converts the values of the command line. To be called after the parse. Throws
+/// CLI::ValidationError if flags contradict each other.
 void finish(const CLI::App& app, Settings& settings);
 
 }  // namespace skua::sim

@@ -8,13 +8,14 @@
 namespace skua::sim {
 namespace {
 
-/// The time limit for one round of the simulation, so that connections and requests are served.
+/// The time limit for one round of the simulation, so that connections and requests are served
+/// between rounds.
 constexpr auto kActTurn = std::chrono::milliseconds(5);
 constexpr auto kShortestWait = std::chrono::milliseconds(1);
 /// The maximum delay of a fault that was planned for a time.
 constexpr auto kLongestWait = std::chrono::milliseconds(20);
 constexpr auto kMeasured = std::chrono::seconds(1);
-/// The first number of the second relay, different from those of the first.
+/// The first number of the second relay, which differs from those of the first relay.
 constexpr std::int64_t kSecondFirst = 1'000;
 constexpr std::int64_t kSecondStride = 3;
 
@@ -81,7 +82,8 @@ bool Simulation::inject(const Fault& fault) {
     relay_.skip_numbers(fault.number);
     line["count"] = fault.number;
   } else if (fault.kind == FaultKind::seq_restart) {
-    // First, so that no connection sees decreasing numbers.
+    // The connections are dropped before the renumbering, so that no connection sees decreasing
+    // numbers.
     if (drop_connections_) drop_connections_();
     line["renumbered"] = nlohmann::ordered_json::array();
     for (const auto& run : relay_.restart_numbers()) {
@@ -125,7 +127,7 @@ void Simulation::wait(SteadyClock::time_point now) {
   const std::chrono::duration<double> until_next((1 - credit_) / settings_.rate);
   const auto longest = std::chrono::duration<double>(kLongestWait);
   const auto shortest = std::chrono::duration<double>(kShortestWait);
-  // Behind schedule: continue at once, but after other handlers.
+  // If the simulation is behind schedule, it continues at once, but after other handlers.
   const auto pause =
       credit_ >= 1 ? std::chrono::duration<double>(0) : std::clamp(until_next, shortest, longest);
   timer_.expires_at(now + std::chrono::duration_cast<SteadyClock::duration>(pause));
@@ -138,7 +140,7 @@ void Simulation::step_once() {
   events_ += network_->step(real_time());
 }
 
-/// Faults that cannot be carried out yet are postponed.
+/// Carries out the due faults of the stream. A fault that cannot be carried out yet is postponed.
 void Simulation::inject_planned(SteadyClock::time_point now) {
   const bool by_chance = !paused_ && !quiet();
   for (const auto& fault : plan_.take_for_stream(relay_.end(), relay_.last_seq(), now, by_chance)) {

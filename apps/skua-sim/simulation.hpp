@@ -21,65 +21,68 @@ namespace skua::sim {
 
 struct SimulationSettings {
   NetworkSettings network;
-  /// Record operations and account or identity events per second.
+  /// The number of record operations and account or identity events per second.
   double rate = 100;
-  /// After this many events the network stops acting; 0: never.
+  /// The network stops acting after this number of events; 0 for no limit.
   std::uint64_t events = 0;
   /// The relay's first number.
   std::int64_t first_seq = 1;
-  /// A second relay sends the same messages with other numbers: every third from 1,000 on.
+  /// If true, a second relay sends the same messages with other numbers: every third number from
+  /// 1,000 on.
   bool second_relay = false;
   /// The account of the fault silent-account.
   std::string silent_did;
-  /// The window of the relay. The PDSes together keep the same amount.
+  /// The size of the relay's window. The PDSes together keep the same amount.
   std::size_t window_bytes = 512 * std::size_t{1024} * 1024;
 };
 
-/// A network in real time: a timer steps it at the requested rate, its messages go to the logs of
-/// their host and of the relay, and the faults of the stream are applied. If the machine is too
-/// slow for the rate, it runs as fast as it can and discards a backlog of more than a second. On
-/// the thread of the io_context, which must outlive it.
+/// A network in real time: a timer steps the network at the requested rate, its messages go to the
+/// logs of their host and of the relay, and the faults of the stream are applied. If the machine is
+/// too slow for the rate, the simulation runs as fast as possible and discards a backlog of more
+/// than a second. Runs on the thread of the io_context, which must outlive the simulation.
 class Simulation {
  public:
-  /// Creates the accounts and their records, which may take a while. `host_urls` as for Network.
-  /// The plan and the log must outlive it.
+  /// Creates the accounts and their records, which may take a while. `host_urls` has the meaning of
+  /// that of Network. The plan and the log must outlive the simulation.
   Simulation(boost::asio::io_context& io, const SimulationSettings& settings,
              const std::vector<std::string>& host_urls, FaultPlan& plan, EventLog& log);
 
   Network& network() { return *network_; }
   MessageLog& relay() { return relay_; }
-  /// Null: there is no second relay.
+  /// Returns null if there is no second relay.
   MessageLog* second_relay() { return second_relay_ ? &*second_relay_ : nullptr; }
   MessageLog& host(std::size_t index) { return *hosts_[index]; }
 
-  /// Called with each message of a host, after it was published.
+  /// Sets the function that receives each message of a host after the message was published.
   void on_message(std::function<void(std::size_t host, const Message& message)> hear) {
     hear_ = std::move(hear);
   }
-  /// Carries out the faults of Tap; without this function there is no Tap.
+  /// Sets the function that carries out the faults of Tap. Without this function there is no Tap.
   void on_tap_fault(std::function<bool(const Fault&)> inject) { inject_tap_ = std::move(inject); }
-  /// Called when the relay has renumbered its messages: its connections must be dropped.
+  /// Sets the function that drops the relay's connections when the relay has renumbered its
+  /// messages.
   void on_restart(std::function<void()> drop) { drop_connections_ = std::move(drop); }
 
   void start();
-  /// Cannot be started again.
+  /// Stops the simulation, which cannot be started again.
   void stop();
   void pause() { paused_ = true; }
   void resume() { paused_ = false; }
 
-  /// Makes this many steps at once, also while paused or quiet. Returns the number of their events.
+  /// Makes this number of steps at once, even while the simulation is paused or has ended. Returns
+  /// the number of their events.
   std::size_t step(std::size_t count);
-  /// See Network::cause.
+  /// Causes an incident (see Network::cause).
   std::optional<std::size_t> cause(std::string_view incident);
-  /// Carries out a fault of the stream, of Tap or of the labeler. False: there is nothing yet to
-  /// use.
+  /// Carries out a fault of the stream, of Tap or of the labeler. Returns false if the material for
+  /// the fault is missing.
   bool inject(const Fault& fault);
 
-  /// The system's time, made monotonic.
+  /// Returns the system's time, made monotonic.
   Timestamp real_time();
 
   double rate() const { return settings_.rate; }
-  /// Events per second, over the last second or so.
+  /// Returns the number of events per second, over about the last second.
   double measured_rate() const { return measured_rate_; }
   std::uint64_t events() const { return events_; }
   bool paused() const { return paused_; }

@@ -33,10 +33,10 @@ class CaptureIndex final : public FrameSource {
   std::uint64_t position_after(std::int64_t cursor, bool inclusive) const override;
   std::optional<std::int64_t> first_seq() const override;
   std::optional<std::int64_t> last_seq() const override;
-  /// A position beyond the end is never reached.
+  /// Waits for a frame. A position beyond the end of the capture is never reached.
   Token when_past(std::uint64_t position, std::function<void()> wake) override;
 
-  /// A problem of the file that does not prevent serving it; empty: none.
+  /// Returns a problem of the file that does not prevent serving it; empty if there is none.
   const std::string& warning() const { return warning_; }
 
  private:

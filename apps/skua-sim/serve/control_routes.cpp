@@ -25,13 +25,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A text of the body; empty: it is missing.
+/// Returns a text of the body; empty if it is missing.
 std::string field_of(const Json& body, const char* name) {
   const auto found = body.find(name);
   return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// A value in the JSON form of the data model (atproto.com/specs/data-model), without bytes.
+/// Writes a value in the JSON form of the data model (atproto.com/specs/data-model), without bytes.
 void write_cbor(const Json& value, repo::CborWriter& writer) {
   if (value.is_string()) {
     writer.string(value.get_ref<const std::string&>());
@@ -61,7 +61,7 @@ void write_cbor(const Json& value, repo::CborWriter& writer) {
   }
 }
 
-/// Stores `value`, in the JSON form, as the record `rkey`.
+/// Stores `value`, which has the JSON form, as the record `rkey`.
 Response put_record(const Json& body, Simulation& simulation) {
   Bytes block;
   repo::CborWriter writer(block);
@@ -75,7 +75,7 @@ Response put_record(const Json& body, Simulation& simulation) {
   return json_response({{"did", did}, {"rkey", rkey}});
 }
 
-/// `{"did": DID, "count": NUMBER}`.
+/// Handles the body `{"did": DID, "count": NUMBER}`.
 Response identify(const Request& request, Simulation& simulation) {
   const auto body = body_of(request);
   if (!body) return body.error();
@@ -89,8 +89,8 @@ Response identify(const Request& request, Simulation& simulation) {
   return json_response({{"did", did}});
 }
 
-/// `{"did": DID, "collection": NSID}`, also with `"delete": true`, or `"rkey": KEY, "value":
-/// {...}`.
+/// Handles the body `{"did": DID, "collection": NSID}`, also with `"delete": true`, or `"rkey":
+/// KEY, "value": {...}`.
 Response write_record(const Request& request, Simulation& simulation) {
   const auto body = body_of(request);
   if (!body) return body.error();
@@ -109,7 +109,7 @@ Response write_record(const Request& request, Simulation& simulation) {
   return json_response({{"did", did}, {"rkey", *rkey}});
 }
 
-/// `{"did": DID, "url": URL}`.
+/// Handles the body `{"did": DID, "url": URL}`.
 Response name_labeler(const Request& request, Simulation& simulation) {
   const auto body = body_of(request);
   if (!body) return body.error();
@@ -133,7 +133,7 @@ Outcome<std::int64_t> count_of(const Json& body, std::int64_t highest) {
   return count.get<std::int64_t>();
 }
 
-/// `{"kind": "stall", "arg": 2.5}` as `stall:2.5`.
+/// Converts `{"kind": "stall", "arg": 2.5}` to `stall:2.5`.
 Outcome<std::string> fault_text(const Json& body) {
   if (!body.contains("kind") || !body["kind"].is_string()) {
     return bad_request("kind is missing; there are:\n" + describe_faults());
@@ -189,7 +189,8 @@ Response show_state(const ControlTargets& targets) {
   return json_response(state);
 }
 
-/// Faults of the stream happen at once, the others at the next frame or request.
+/// Carries out or plans a fault. Faults of the stream happen at once, all others at the next frame
+/// or request.
 Response do_fault(const Request& request, const ControlTargets& targets) {
   const auto body = body_of(request);
   if (!body) return body.error();
@@ -213,8 +214,8 @@ Response do_fault(const Request& request, const ControlTargets& targets) {
       {{"done", *count}, {"seq", targets.simulation.relay().last_seq().value_or(0)}});
 }
 
-/// Takes a stream up or down, or silences it, depending on `state`. Returns an error answer for an
-/// invalid state.
+/// Takes a stream up or down, or silences it, depending on `state`. Returns an error answer if the
+/// state is invalid.
 std::optional<Response> steer(const SteeredRelay& relay, const Json& state) {
   if (state == "up") {
     relay.stream.state = StreamState::up;
@@ -229,7 +230,7 @@ std::optional<Response> steer(const SteeredRelay& relay, const Json& state) {
   return std::nullopt;
 }
 
-/// `{"relay": 2, "state": "down"}`.
+/// Handles the body `{"relay": 2, "state": "down"}`.
 Response steer_relay(const Request& request, const ControlTargets& targets) {
   const auto body = body_of(request);
   if (!body) return body.error();
@@ -246,7 +247,7 @@ Response steer_relay(const Request& request, const ControlTargets& targets) {
   return json_response({{"relay", number}, {"state", state}});
 }
 
-/// `{"state": "down"}`.
+/// Handles the body `{"state": "down"}`.
 Response steer_labeler(const Request& request, const SteeredRelay& labeler) {
   const auto body = body_of(request);
   if (!body) return body.error();

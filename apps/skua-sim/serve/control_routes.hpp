@@ -16,10 +16,10 @@
 
 namespace skua::sim {
 
-/// The error answer to a bad request to the control server, in XRPC's form.
+/// Returns the error answer to a bad request to the control server, in the form of XRPC.
 Response bad_request(const std::string& message);
 
-/// The body of a request, a JSON object; an empty body is an empty object.
+/// Returns the body of a request, a JSON object. An empty body counts as an empty object.
 Outcome<nlohmann::ordered_json> body_of(const Request& request);
 
 /// The control routes that act for single accounts, for tests: POST /record (creates or deletes a
@@ -38,13 +38,13 @@ struct SteeredRelay {
 struct ControlTargets {
   Simulation& simulation;
   FaultPlan& plan;
-  /// The relay is the first.
+  /// The streams; the first one is that of the relay.
   std::vector<const StreamHost*> streams;
-  /// Null: there is no Tap.
+  /// Null if there is no Tap.
   TapHost* tap = nullptr;
-  /// By number, from 1.
+  /// The relays by number, from 1.
   std::vector<SteeredRelay> relays = {};
-  /// Nothing: there is no labeler.
+  /// Nothing if there is no labeler.
   std::optional<SteeredRelay> labeler = std::nullopt;
   /// The requests to the PLC directory.
   const RequestLoad* plc_load = nullptr;

@@ -25,7 +25,7 @@ constexpr std::uint16_t kOpt = 41;
 /// A pointer to the name directly after the header.
 constexpr std::uint16_t kPointerToQuestion = 0xc000 | kHeaderSize;
 
-/// Reads from the front. After the end all values are zero, and `good` is false.
+/// Reads a message from the front. After the end all values are zero, and `good` is false.
 class Reader {
  public:
   explicit Reader(ByteView left) : left_(left) {}
@@ -57,7 +57,8 @@ class Reader {
   bool good_ = true;
 };
 
-/// Labels that are too long, pointers and unassigned label types all have an invalid length byte.
+/// Reads a name. Labels that are too long, pointers and unassigned label types all have an invalid
+/// length byte.
 std::optional<std::string> read_name(Reader& in) {
   std::string name;
   std::size_t size = 1;
@@ -83,8 +84,8 @@ DnsCode read_question(Reader& in, DnsQuery& query) {
   return its_class == kInternet ? DnsCode::ok : DnsCode::refused;
 }
 
-/// Reads a record after the question. An OPT record has the root's name and occurs once. In place
-/// of the TTL it has a byte of an extended code and the version.
+/// Reads a record after the question. An OPT record has the root's name and occurs once. Instead of
+/// the TTL it has a byte of an extended code and the version.
 DnsCode read_record(Reader& in, DnsQuery& query) {
   const auto name = read_name(in);
   const auto type = in.number();
@@ -100,8 +101,8 @@ DnsCode read_record(Reader& in, DnsQuery& query) {
   return version == 0 ? DnsCode::ok : DnsCode::bad_version;
 }
 
-/// Reads everything after the header. The first error decides, but a format error takes precedence
-/// over all others.
+/// Reads all sections after the header. The first error determines the result, but a format error
+/// takes precedence over all others.
 DnsCode read_sections(ByteView sections, std::size_t questions, std::size_t records,
                       DnsQuery& query) {
   if (questions != 1) return DnsCode::malformed;
@@ -134,7 +135,7 @@ void put_text_record(Bytes& out, std::string_view text) {
   out.insert(out.end(), text.begin(), text.end());
 }
 
-/// The high bits of a code, which do not fit into the header, go here.
+/// Writes an OPT record with the high bits of a code, which do not fit into the header.
 void put_opt_record(Bytes& out, DnsCode code) {
   out.push_back(0);
   put(out, kOpt);

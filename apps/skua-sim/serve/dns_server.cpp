@@ -47,7 +47,7 @@ void DnsServer::stop() {
 }
 
 asio::awaitable<void> DnsServer::serve(DnsSite site) {
-  // A longer datagram is truncated, and is then malformed.
+  // The system truncates a longer datagram, which is then malformed.
   std::array<std::uint8_t, kMaxDnsQuery> room{};
   const auto buffer = asio::buffer(room);
   while (socket_.is_open()) {
@@ -56,7 +56,8 @@ asio::awaitable<void> DnsServer::serve(DnsSite site) {
     Udp::endpoint client;
     const std::size_t size = co_await socket_.async_receive_from(buffer, client, token);
     if (error) {
-      // For example no memory, which may be temporary.
+      // The cause may be temporary, for example a lack of memory, so the server pauses and
+      // continues.
       asio::steady_timer pause(socket_.get_executor(), std::chrono::milliseconds(50));
       co_await pause.async_wait(token);
       continue;

@@ -13,7 +13,7 @@
 
 namespace skua::sim {
 
-/// The data of the DNS server's answers. Must outlive the io_context's last run.
+/// The data of the DNS server's answers. The object must outlive the io_context's last run.
 struct DnsSite {
   const Network& network;
   EventLog& log;
@@ -24,17 +24,18 @@ struct DnsSite {
 /// network's thread.
 class DnsServer {
  public:
-  /// Binds to 127.0.0.1; queries before `start` are answered after it. Port 0: a free one. Throws
-  /// boost::system::system_error if the port is not available. `io` must outlive the server.
+  /// Binds to 127.0.0.1. Queries that arrive before `start` are answered after it. With port 0 the
+  /// system chooses a free port. Throws boost::system::system_error if the port is not available.
+  /// `io` must outlive the server.
   DnsServer(boost::asio::io_context& io, std::uint16_t port);
 
-  /// `127.0.0.1:2001`
+  /// Returns an address such as `127.0.0.1:2001`.
   const std::string& address() const { return address_; }
 
-  /// Begins to answer; call it once. The server must not move until the io_context's last run.
-  /// Failures of receiving and sending are ignored: the client asks again.
+  /// Begins to answer. To be called once. The server must not move until the io_context's last run.
+  /// Failures of receiving and sending are ignored, because the client repeats its query.
   void start(const DnsSite& site);
-  /// Stops answering: the io_context then runs out of work.
+  /// Stops answering, so that the io_context runs out of work.
   void stop();
 
  private:

@@ -7,7 +7,8 @@ namespace skua::sim {
 
 namespace {
 
-/// Reads the second value of a frame, its body. False: the frame is not two DAG-CBOR values.
+/// Reads the second value of a frame, its body. Returns false if the frame is not two DAG-CBOR
+/// values.
 bool read_body(ByteView frame, atproto::Document& body) {
   atproto::Document header;
   const auto header_size = repo::read_dag_cbor_prefix(frame, header);

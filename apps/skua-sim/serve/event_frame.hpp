@@ -15,27 +15,30 @@
 
 namespace skua::sim {
 
-// Frames of an event stream (atproto.com/specs/event-stream), limited to the needs of a server that
-// only forwards them.
+// These functions treat frames of an event stream (atproto.com/specs/event-stream), as far as a
+// server that only forwards frames needs them.
 
-/// The `seq` of a frame's body. Nothing: it has none (as #info), or the frame is unreadable.
+/// Returns the `seq` of a frame's body; nothing if the body has none (as in #info), or the frame is
+/// unreadable.
 std::optional<std::int64_t> read_seq(ByteView frame);
 
-/// The frame with a changed byte in the middle of its `blocks`, or in the middle of the frame if it
-/// has none.
+/// Returns the frame with a changed byte in the middle of its `blocks` or, without blocks, in the
+/// middle of the frame.
 Bytes corrupted(ByteView frame);
 
-/// `{op: -1}` and `{error, message}`: the last frame of a connection that the server ends.
+/// Returns a frame of `{op: -1}` and `{error, message}`: the last frame of a connection that the
+/// server ends.
 Bytes error_frame(std::string_view name, std::string_view message);
 
-/// `{op: 1, t: "#info"}` and `{name, message}`.
+/// Returns a frame of `{op: 1, t: "#info"}` and `{name, message}`.
 Bytes info_frame(std::string_view name, std::string_view message);
 
 /// A log of the simulator's actions, one JSON object per line, for tests; each line is flushed at
 /// once. Appends to a file, or writes to stderr. One thread.
 class EventLog {
  public:
-  /// If `path` is empty: stderr. Throws std::runtime_error if the file cannot be written.
+  /// Opens the file; if `path` is empty, the log goes to stderr. Throws std::runtime_error if the
+  /// file cannot be written.
   explicit EventLog(const std::filesystem::path& path) {
     if (path.empty()) return;
     file_.open(path, std::ios::app);

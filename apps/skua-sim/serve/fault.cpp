@@ -12,7 +12,8 @@ namespace skua::sim {
 
 namespace {
 
-/// The form of the argument after the kind's colon, and the field that stores it.
+/// The form of the argument after the kind's colon. The comment of each value names the field that
+/// stores the argument.
 enum class Argument : std::uint8_t {
   none,
   optional_seconds,  // delay
@@ -124,7 +125,7 @@ std::optional<std::int64_t> parse_positive(std::string_view text) {
   return number && *number >= 1 ? number : std::nullopt;
 }
 
-/// At most a day.
+/// Reads a number of seconds, at most a day.
 std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text) {
   constexpr double kLongest = 86400;
   const auto seconds = parse_number<double>(text);
@@ -168,7 +169,7 @@ std::optional<Fault> with_argument(const KindRow& row, std::optional<std::string
   return fault;
 }
 
-/// `frame:N`, `seq:N`, `SECONDSs`.
+/// Reads a moment: `frame:N`, `seq:N` or `SECONDSs`.
 std::optional<FaultMoment> parse_moment(std::string_view text) {
   constexpr std::string_view kFrame = "frame:";
   constexpr std::string_view kSeq = "seq:";
@@ -352,8 +353,9 @@ std::size_t FaultPlan::pick(std::size_t count) {
   return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_);
 }
 
-/// A connection sees every frame after its start, so only the exact frame counts. The stream may
-/// skip numbers, so the first number at or after the planned one counts.
+/// Returns whether a planned fault is due. A connection sees every frame after its start, so its
+/// fault needs the exact frame. The stream may skip numbers, so its fault is due at the first
+/// number at or after the planned one.
 bool FaultPlan::is_due(const PlannedFault& planned, std::uint64_t number,
                        std::optional<std::int64_t> seq, TimePoint now) const {
   const bool exactly = fault_scope(planned.fault.kind) == FaultScope::connection;
@@ -370,8 +372,8 @@ bool FaultPlan::is_due(const PlannedFault& planned, std::uint64_t number,
   return false;
 }
 
-/// Faults without a specific frame happen one per frame: a connection that is cut must not use up
-/// the others.
+/// Returns the due faults. Of the faults without a specific frame at most one happens per frame,
+/// because a connection that is cut must not use up the others.
 std::vector<Fault> FaultPlan::take_due(FaultScope scope, std::uint64_t number,
                                        std::optional<std::int64_t> seq, TimePoint now) {
   std::vector<Fault> taken;
@@ -389,7 +391,7 @@ std::vector<Fault> FaultPlan::take_due(FaultScope scope, std::uint64_t number,
   return taken;
 }
 
-/// The first planned fault, or a random one.
+/// Returns the first planned fault, or a random one.
 std::optional<Fault> FaultPlan::take_one(FaultScope scope, TimePoint now) {
   std::vector<Fault> taken;
   for (auto planned = planned_.begin(); planned != planned_.end(); ++planned) {
@@ -406,7 +408,7 @@ std::optional<Fault> FaultPlan::take_one(FaultScope scope, TimePoint now) {
   return taken.front();
 }
 
-/// If no time-based fault was taken for a while, only one of the missed ones happens.
+/// Adds random faults. If a time-based fault was missed several times, it happens only once.
 void FaultPlan::take_by_chance(FaultScope scope, TimePoint now, std::vector<Fault>& taken) {
   for (auto& recurring : recurring_) {
     if (fault_scope(recurring.fault.kind) != scope) continue;

@@ -16,7 +16,7 @@
 
 namespace skua::sim {
 
-/// Where a fault happens.
+/// The place where a fault happens.
 enum class FaultScope : std::uint8_t {
   connection,  // one subscriber of the relay, before a frame is sent to it
   stream,      // the messages of the relay, for all subscribers; or Tap, or the labeler
@@ -68,8 +68,8 @@ struct Fault {
   std::string name;
 };
 
-/// When a planned fault happens: at a frame, counted from 1 since the relay started, at a seq, or
-/// at this time after the start.
+/// The time at which a planned fault happens: at a frame, counted from 1 since the start of the
+/// relay, at a seq, or at a time after the start.
 struct FaultMoment {
   enum class Unit : std::uint8_t { frame, seq, time };
   Unit unit = Unit::time;
@@ -82,38 +82,38 @@ struct PlannedFault {
   FaultMoment when;
 };
 
-/// A fault that recurs at random: this many per second or, for requests and downloads, for this
+/// A fault that recurs at random. The rate is a number per second or, for requests and downloads, a
 /// share of them.
 struct FaultRate {
   Fault fault;
   double rate = 0;
 };
 
-/// `cut`, `bad-hash`, `429`, ...
+/// Returns the name of a kind: `cut`, `bad-hash`, `429`, ...
 std::string_view fault_name(FaultKind kind);
 FaultScope fault_scope(FaultKind kind);
-/// True for faults of requests and downloads: their rates are shares, and they have no
+/// Returns true for faults of requests and downloads. Their rates are shares, and they have no
 /// frames.
 bool strikes_answers(FaultScope scope);
-/// True for the faults of Tap.
+/// Returns true for the faults of Tap.
 bool is_tap_fault(FaultKind kind);
-/// The message of Network::provoke that this stream fault sends, if any.
+/// Returns the message of Network::provoke that this stream fault sends, if there is one.
 std::optional<Hostility> fault_hostility(FaultKind kind);
 
-/// The kinds with their arguments and effects, one line each, for people.
+/// Returns the kinds with their arguments and effects as a text for people, one line each.
 std::string describe_faults();
 
-/// A value, or an error message for people.
+/// Either a value, or an error message for people.
 template <class T>
 using Parsed = boost::system::result<T, std::string>;
 
-/// `KIND[:ARG]`: `cut`, `stall:2.5`, `error:ConsumerTooSlow`.
+/// Parses `KIND[:ARG]`: `cut`, `stall:2.5`, `error:ConsumerTooSlow`.
 Parsed<Fault> parse_fault(std::string_view text);
-/// `KIND[:ARG]@WHEN` with WHEN `frame:N`, `seq:N` or `SECONDSs`.
+/// Parses `KIND[:ARG]@WHEN` with WHEN `frame:N`, `seq:N` or `SECONDSs`.
 Parsed<PlannedFault> parse_planned_fault(std::string_view text);
-/// `KIND[:ARG]=RATE`.
+/// Parses `KIND[:ARG]=RATE`.
 Parsed<FaultRate> parse_fault_rate(std::string_view text);
-/// The argument of a flag that names the kind: `N[:ARG]` or `seq:N[:ARG]`.
+/// Parses the argument of a flag that names the kind: `N[:ARG]` or `seq:N[:ARG]`.
 Parsed<PlannedFault> parse_fault_at(FaultKind kind, std::string_view text);
 
 /// The pending faults, planned or random. Each planned fault happens once in the life of the
@@ -123,25 +123,25 @@ class FaultPlan {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  /// `start`: planned times and rates count from this time.
+  /// Planned times and rates count from `start`.
   FaultPlan(std::vector<PlannedFault> planned, const std::vector<FaultRate>& rates,
             std::uint64_t seed, TimePoint start);
 
-  /// Adds a fault that happens `count` times, from now on.
+  /// Adds a fault that happens `count` times from now on.
   void add(const Fault& fault, std::size_t count);
 
-  /// The faults for the frame that is about to be sent to a connection, in the order of their
+  /// Takes the faults for the frame that is about to be sent to a connection, in the order of their
   /// definition. `number` counts from 1.
   std::vector<Fault> take_for_frame(std::uint64_t number, std::optional<std::int64_t> seq,
                                     TimePoint now);
-  /// The faults of the stream now that it has `number` messages and this seq. Without `by_chance`
-  /// only planned ones.
+  /// Takes the faults of the stream, which has `number` messages and this seq now. Without
+  /// `by_chance` only planned faults are taken.
   std::vector<Fault> take_for_stream(std::uint64_t number, std::optional<std::int64_t> seq,
                                      TimePoint now, bool by_chance);
-  /// The fault for a request; nothing: serve it normally. `asks_status`: for the status of an
-  /// account.
+  /// Takes the fault for a request; nothing if the request must be served normally. `asks_status`
+  /// says that the request is for the status of an account.
   std::optional<Fault> take_for_request(bool asks_status, TimePoint now);
-  /// The faults for a download, at most one of each kind.
+  /// Takes the faults for a download, at most one of each kind.
   std::vector<Fault> take_for_download(TimePoint now);
 
   /// Counts a fault that happened without having been planned.
@@ -149,10 +149,10 @@ class FaultPlan {
   /// Returns a fault that cannot be carried out yet.
   void postpone(const Fault& fault);
 
-  /// A random number below `count`, which must be above 0.
+  /// Returns a random number below `count`, which must be above 0.
   std::size_t pick(std::size_t count);
 
-  /// The number of faults that happened, by kind.
+  /// Returns the number of faults that happened, by kind.
   const std::map<FaultKind, std::size_t>& done() const { return done_; }
 
  private:

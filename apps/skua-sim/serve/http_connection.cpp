@@ -38,7 +38,7 @@ namespace websocket = boost::beast::websocket;
 using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kMaxRequestBody = 4 * 1024 * 1024;
-/// The size of the pieces of a body, so that a slow client delays only itself.
+/// A body is sent in pieces of this size, so that a slow client delays only itself.
 constexpr std::size_t kPiece = 64 * 1024;
 /// The interval between pieces of a body that is sent slowly.
 constexpr auto kSlowPiece = std::chrono::milliseconds(100);
@@ -145,7 +145,7 @@ class HttpConnection final : public Connection,
     if (!gone_) beast::get_lowest_layer(socket_).shutdown(Tcp::socket::shutdown_send, error);
   }
 
-  /// False: the connection has ended.
+  /// Sends an answer. Returns false if the connection has ended.
   asio::awaitable<bool> send(const Response& response, bool keep_alive, bool head_only) {
     http::response<http::empty_body> head;
     head.result(response.status);

@@ -10,8 +10,8 @@
 
 namespace skua::sim {
 
-/// Serves one client until it ends: request after request, or the stream on an upgrade. If `tls` is
-/// null: without TLS.
+/// Serves one client until the connection ends: one request after another, or the stream after an
+/// upgrade. If `tls` is null, the connection has no TLS.
 std::shared_ptr<Connection> serve_connection(boost::asio::ip::tcp::socket socket,
                                              boost::asio::ssl::context* tls, Site& site);
 

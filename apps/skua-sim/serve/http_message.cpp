@@ -17,7 +17,7 @@ std::optional<unsigned> hex_digits(std::string_view two) {
   return value;
 }
 
-/// Invalid escapes stay unchanged.
+/// Decodes escapes. Invalid escapes stay unchanged.
 std::string undo_escapes(std::string_view text, bool plus_is_space) {
   std::string plain;
   plain.reserve(text.size());
@@ -34,7 +34,7 @@ std::string undo_escapes(std::string_view text, bool plus_is_space) {
   return plain;
 }
 
-/// Names and values in their order.
+/// Returns names and values in their order.
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> arguments;
   while (!query.empty()) {
@@ -48,7 +48,7 @@ std::vector<std::pair<std::string, std::string>> parse_query(std::string_view qu
   return arguments;
 }
 
-/// The part after the question mark.
+/// Returns the part after the question mark.
 std::string_view query_of(std::string_view target) {
   const auto question = target.find('?');
   return question == std::string_view::npos ? std::string_view() : target.substr(question + 1);

@@ -19,7 +19,8 @@ void add_text(std::string& out, std::string_view before, std::string_view text) 
   records::append_json_string(out, text, records::Nul::Escape);
 }
 
-/// The part of the frame that all kinds share; the kind's own part and `}}` are missing.
+/// Returns the part of the frame that all kinds share. The kind's own part and the closing `}}` are
+/// missing.
 std::string v2_begin(const JetstreamEvent& event, Timestamp time) {
   auto out = fmt::format(R"({{"$type":"message","payload":{{"$type":"{}#{}","seq":{})", kType,
                          event.kind, event.seq);
@@ -29,13 +30,14 @@ std::string v2_begin(const JetstreamEvent& event, Timestamp time) {
   return out;
 }
 
-/// v1 nests these fields below the name of the kind; v2 does not have that `"commit":{`.
+/// Returns the v2 form of an event. v1 nests these fields below the name of the kind; v2 does not
+/// have this `"commit":{`.
 std::string v2_of(const JetstreamEvent& event, Timestamp time) {
   auto out = v2_begin(event, time);
   const auto name = fmt::format(R"("{}":{{)", event.kind);
   const auto place = event.v1.find("," + name);
   if (event.kind == "commit") {
-    // {"rev":...}} becomes ,"rev":...}
+    // The text {"rev":...}} becomes ,"rev":...}
     out += ',';
     out.append(event.v1, place + 1 + name.size(), std::string::npos);
     out.pop_back();

@@ -18,7 +18,7 @@ namespace skua::sim {
 /// One event as a Jetstream sends it, in both versions.
 struct JetstreamEvent {
   std::int64_t seq = 0;
-  /// Unique, and greater than the previous event's.
+  /// The time is unique, and greater than that of the previous event.
   std::int64_t time_us = 0;
   std::string_view kind;  // commit, identity, account, sync: a literal
   std::string did;
@@ -27,8 +27,9 @@ struct JetstreamEvent {
   std::string v2;          // the frame: {"$type":"message","payload":{...}}
 };
 
-/// The newest `window_bytes` of events that a Jetstream has seen. The relay has dropped dishonest
-/// messages, and messages of hosts about accounts that are not theirs. One thread.
+/// The newest `window_bytes` of the events of a Jetstream. Dishonest messages, and messages of
+/// hosts about accounts of other hosts, are missing, because the relay has dropped them. One
+/// thread.
 class JetstreamLog {
  public:
   JetstreamLog(const Network& network, std::size_t window_bytes)
@@ -36,16 +37,16 @@ class JetstreamLog {
 
   void hear(std::size_t host, const Message& message);
 
-  /// The seqs that are kept: from `begin` on, below `end`.
+  /// The kept events have the seqs from `begin` to before `end`.
   std::int64_t begin() const { return begin_; }
   std::int64_t end() const { return begin_ + static_cast<std::int64_t>(events_.size()); }
   const JetstreamEvent& at(std::int64_t seq) const {
     return events_[static_cast<std::size_t>(seq - begin_)];
   }
-  /// The first event at that time or later; `end()` if there is none.
+  /// Returns the seq of the first event at that time or later; `end()` if there is none.
   std::int64_t seq_at(std::int64_t time_us) const;
 
-  /// Registers a reader that waits for more, with the function that wakes it.
+  /// Registers a reader that waits for more events, with the function that wakes the reader.
   void join(int number, std::function<void()> wake) { readers_[number] = std::move(wake); }
   void part(int number) { readers_.erase(number); }
 

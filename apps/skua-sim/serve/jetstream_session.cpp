@@ -21,10 +21,10 @@ using boost::beast::websocket::close_code;
 
 struct V1Options {
   JetstreamFilter filter;
-  /// In microseconds; nothing: live.
+  /// The cursor in microseconds; nothing for a live start.
   std::optional<std::int64_t> cursor;
   bool compress = false;
-  /// Nothing is sent before the first options_update.
+  /// If true, nothing is sent before the first options_update.
   bool require_hello = false;
 };
 
@@ -33,7 +33,7 @@ bool is_true(const Request& request, std::string_view name) {
   return found != request.query.end() && found->second == "true";
 }
 
-/// A text that is not a number, or a negative number, means no limit.
+/// Reads the maximum size. A text that is not a number, or a negative number, means no limit.
 std::size_t longest_of(const Request& request) {
   const auto longest = number_of(request, "maxMessageSizeBytes", 0, 0, 4'294'967'295);
   return longest ? static_cast<std::size_t>(*longest) : 0;
@@ -61,7 +61,7 @@ Outcome<V1Options> v1_options(const Request& request, const JetstreamHost& host)
   return options;
 }
 
-/// `{"type":"options_update","payload":{...}}`: an absent list means no restriction.
+/// Reads `{"type":"options_update","payload":{...}}`. An absent list means no restriction.
 boost::system::result<JetstreamFilter, std::string> filter_of(const nlohmann::json& payload) {
   const auto words_of = [&payload](const char* name) {
     std::vector<std::string> words;
@@ -146,7 +146,7 @@ Response invalid(const std::string& message) {
   return error_response(400, "InvalidRequest", message);
 }
 
-/// Parameters of v1 would have no effect here: they are refused.
+/// Refuses parameters of v1, which would have no effect here.
 std::optional<Response> old_parameter(const Request& request) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOld = {
       {{"wantedDids", "use dids"},
@@ -179,7 +179,7 @@ Outcome<JetstreamFilter> filter_of(const Request& request) {
   return *std::move(filter);
 }
 
-/// Where to start, and the notice to send about it.
+/// Returns where to start, and the notice to send about the start.
 Outcome<V2Options> begin_of(const Request& request, const JetstreamLog& log) {
   V2Options options;
   const auto cursor = cursor_of(request);
@@ -371,7 +371,8 @@ WebsocketOffer offer_jetstream_v1(JetstreamHost& host) {
   };
   offer.open = [&host](const Request& request, std::unique_ptr<Websocket> websocket) {
     auto options = *v1_options(request, host);
-    // A cursor before the kept events: start at the oldest. A cursor in the future: live.
+    // A cursor before the kept events starts at the oldest event. A cursor in the future starts
+    // live.
     const auto first = options.cursor ? host.log.seq_at(*options.cursor) : host.log.end();
     return std::make_shared<V1Session>(host, std::move(websocket), std::move(options), first);
   };

@@ -20,43 +20,46 @@
 
 namespace skua::sim {
 
-/// The filter of a Jetstream subscriber; by default everything passes.
+/// The filter of a Jetstream subscriber. By default all events pass.
 struct JetstreamFilter {
   std::set<std::string, std::less<>> dids;
   atproto::CollectionFilter collections;
-  /// v2 only.
+  /// Only v2 has this list.
   std::set<std::string, std::less<>> kinds;
-  /// The limit for the uncompressed message; 0: no limit.
+  /// The limit for the size of the uncompressed message; 0 for no limit.
   std::size_t longest = 0;
 
-  /// Identity and account events have no collection and always pass.
+  /// Returns whether an event passes. Identity and account events have no collection and always
+  /// pass.
   bool wants(const JetstreamEvent& event) const;
 };
 
-/// Accepts at most 100 NSIDs and `prefix.*`, and at most 10,000 DIDs. The error is a message.
+/// Makes a filter of at most 100 NSIDs and `prefix.*`, and at most 10,000 DIDs. The error is a
+/// message.
 boost::system::result<JetstreamFilter, std::string> make_jetstream_filter(
     const std::vector<std::string>& collections, const std::vector<std::string>& dids);
 
 inline constexpr std::string_view kJetstreamV1Path = "/subscribe";
 inline constexpr std::string_view kJetstreamV2Path = "/xrpc/network.bsky.jetstream.subscribeEvents";
 
-/// State that the subscribers of a Jetstream share, in both versions. Must outlive them.
+/// The state that the subscribers of a Jetstream share, in both versions. The object must outlive
+/// them.
 struct JetstreamHost {
   JetstreamLog& log;
-  /// Null: compression is refused.
+  /// Null if compression is refused.
   const ZstdDictionary* dictionary = nullptr;
   SessionHost sessions;
 };
 
-/// /subscribe of v1: cursor in microseconds, wantedCollections, wantedDids, maxMessageSizeBytes,
-/// compress, requireHello, options_update.
+/// Offers /subscribe of v1 with cursor in microseconds, wantedCollections, wantedDids,
+/// maxMessageSizeBytes, compress, requireHello, options_update.
 WebsocketOffer offer_jetstream_v1(JetstreamHost& host);
 
-/// network.bsky.jetstream.subscribeEvents of v2: framed as xrpc.v1.json; cursor is a seq, or
-/// microseconds from 10^15 on; kinds, dids, collections, maxMessageSizeBytes, zstdDictionary.
+/// Offers network.bsky.jetstream.subscribeEvents of v2, framed as xrpc.v1.json, with cursor (a seq,
+/// or microseconds from 10^15 on), kinds, dids, collections, maxMessageSizeBytes, zstdDictionary.
 WebsocketOffer offer_jetstream_v2(JetstreamHost& host);
 
-/// The health check and getZstdDictionary.
+/// Returns the routes of the health check and getZstdDictionary.
 Router jetstream_routes(const JetstreamHost& host);
 
 /// A subscriber of a Jetstream: the common part of both versions.
@@ -66,9 +69,9 @@ class JetstreamSession : public WebsocketSession {
                    JetstreamFilter filter, std::int64_t first, bool compresses);
 
   boost::asio::awaitable<void> serve() final;
-  /// Called before the first event.
+  /// Runs before the first event.
   virtual boost::asio::awaitable<void> begin() { co_return; }
-  /// The event in this version; empty: this version does not have it.
+  /// Returns the event in this version; empty if the version does not have the event.
   virtual std::string_view text_of(const JetstreamEvent& event) const = 0;
 
   boost::asio::awaitable<void> send_text(std::string_view text);

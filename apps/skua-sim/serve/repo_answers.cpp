@@ -18,7 +18,7 @@ struct OpenCar {
   std::vector<repo::CarBlock> blocks;
 };
 
-/// For a CAR that we have written ourselves.
+/// Opens a CAR that this program has written.
 OpenCar open(ByteView car) {
   auto reader = repo::CarReader::open(car);
   if (!reader) throw std::logic_error("our own CAR cannot be read: " + reader.error().message());

@@ -8,8 +8,8 @@
 
 namespace skua::sim {
 
-/// The number of HTTP requests to a server, and its maxima at once and in one second. No clock of
-/// its own; one thread.
+/// Counts the HTTP requests to a server: all of them, the largest number at the same time, and the
+/// largest number in one second. Has no clock of its own. One thread.
 class RequestLoad {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

@@ -17,7 +17,7 @@ std::vector<std::string> split(std::string_view path) {
   return segments;
 }
 
-/// The values of the route's names in these segments; nothing: the route does not match.
+/// Returns the values of the route's names in these segments; nothing if the route does not match.
 std::optional<Request::Arguments> match(const std::vector<std::string>& route,
                                         const std::vector<std::string>& segments) {
   if (route.size() != segments.size()) return std::nullopt;

@@ -14,13 +14,13 @@ class Router {
  public:
   using Handler = std::function<Response(const Request&)>;
 
-  /// `path`: a segment that begins with a colon matches any one segment, `/:did/log/audit`. The
-  /// first matching route is used.
+  /// Adds a route. A segment of `path` that begins with a colon matches any one segment, as in
+  /// `/:did/log/audit`. The first matching route is used.
   void get(std::string_view path, Handler handler) { add("GET", path, std::move(handler)); }
   void post(std::string_view path, Handler handler) { add("POST", path, std::move(handler)); }
 
-  /// The handler's answer. HEAD is answered like GET; the writer omits the body. 404 or 405 if no
-  /// route matches.
+  /// Returns the handler's answer, or 404 or 405 if no route matches. HEAD is answered like GET,
+  /// and the writer omits the body.
   Response answer(Request request) const;
 
  private:

@@ -29,7 +29,7 @@ StandingOf standing_in(const Network& network) {
   };
 }
 
-/// The cursor is the number of hosts listed so far.
+/// Lists the hosts. The cursor is the number of hosts listed so far.
 Response list_hosts(const Request& request, const Network& network,
                     const std::vector<KnownHost>& hosts, std::int64_t most) {
   const auto limit = number_of(request, "limit", 200, 1, 1000);
@@ -95,7 +95,7 @@ Response redirect_to_host(const Request& request, const Network& network,
   return response;
 }
 
-/// Whether an account has ever named this PDS in the directory.
+/// Returns whether an account has ever named this PDS in the directory.
 bool was_hosted(const Network& network, std::string_view did, const std::string& url) {
   const Json::json_pointer endpoint("/operation/services/atproto_pds/endpoint");
   for (const auto& entry : network.plc_audit(did)) {
@@ -104,7 +104,7 @@ bool was_hosted(const Network& network, std::string_view did, const std::string&
   return false;
 }
 
-/// Includes accounts that have moved away.
+/// Returns the state of accounts at a host, including accounts that have moved away.
 StandingOf standing_at(const Network& network, std::size_t host, const std::string& url) {
   return [&network, host, url](std::string_view did) -> std::optional<Standing> {
     auto account = network.account(did);
@@ -118,7 +118,7 @@ StandingOf standing_at(const Network& network, std::size_t host, const std::stri
   };
 }
 
-/// Only accounts that live on this host.
+/// Returns the state of accounts that live on this host now.
 StandingOf resident_at(const Network& network, std::size_t host) {
   return [&network, host](std::string_view did) -> std::optional<Standing> {
     auto account = network.account(did);
@@ -193,7 +193,7 @@ Response export_operations(const Request& request, const Network& network) {
   return text_response(lines, "application/jsonlines");
 }
 
-/// A field that may be absent or null.
+/// Returns a field that may be absent or null.
 Outcome<std::optional<std::string>> text_of(const Json& body, const char* name) {
   const auto found = body.find(name);
   if (found == body.end() || found->is_null()) return std::optional<std::string>();
@@ -201,8 +201,8 @@ Outcome<std::optional<std::string>> text_of(const Json& body, const char* name) 
   return std::optional(found->get<std::string>());
 }
 
-/// Refuses an invalid label without `broken`, because tests compare the valid ones with the result
-/// of an indexer.
+/// Refuses an invalid label without `broken`, because tests compare the valid labels with the
+/// result of an indexer.
 std::optional<Response> refuse(const Label& label) {
   constexpr std::size_t kLongestValue = 128;
   if (!atproto::is_uri(label.uri)) return bad_request("uri must be a URI");
@@ -246,7 +246,7 @@ Outcome<Labeler::Wanted> label_of(const Json& body, Timestamp now) {
   return wanted;
 }
 
-/// One label, or `{"labels": [...]}` for several in one frame.
+/// Handles one label, or `{"labels": [...]}` for several labels in one frame.
 Response say_labels(const Request& request, Simulation& simulation) {
   const auto body = body_of(request);
   if (!body) return body.error();

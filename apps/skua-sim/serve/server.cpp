@@ -22,7 +22,8 @@ Server::Server(asio::io_context& io, std::uint16_t port, asio::ssl::context* tls
   try {
     open({asio::ip::address_v6::loopback(), port_});
   } catch (const boost::system::system_error&) {
-    // No IPv6 here, or the port is in use: the server's URL has 127.0.0.1 anyway.
+    // The machine has no IPv6, or the port is in use. The server works without ::1, because its URL
+    // has 127.0.0.1.
   }
 }
 
@@ -52,7 +53,8 @@ asio::awaitable<void> Server::accept(Tcp::acceptor& acceptor, Site& site) {
     Tcp::socket socket(io_);
     co_await acceptor.async_accept(socket, token);
     if (error) {
-      // For example too many open files, which may be temporary.
+      // The cause may be temporary, for example too many open files, so the server pauses and
+      // continues.
       asio::steady_timer pause(io_, std::chrono::milliseconds(50));
       co_await pause.async_wait(token);
       continue;

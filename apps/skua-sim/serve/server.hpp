@@ -19,22 +19,23 @@ namespace skua::sim {
 /// io_context.
 class Server {
  public:
-  /// Listens on 127.0.0.1 and, if available, on ::1; connections wait until `start`. Port 0: a free
-  /// one. If `tls` is null: without TLS. Throws boost::system::system_error if the port is not
-  /// available. The arguments must outlive the server.
+  /// Listens on 127.0.0.1 and, if available, on ::1. Connections wait until `start`. With port 0
+  /// the system chooses a free port. If `tls` is null, there is no TLS. Throws
+  /// boost::system::system_error if the port is not available. The arguments must outlive the
+  /// server.
   Server(boost::asio::io_context& io, std::uint16_t port, boost::asio::ssl::context* tls);
 
   std::uint16_t port() const { return port_; }
-  /// `127.0.0.1:2001`
+  /// Returns an address such as `127.0.0.1:2001`.
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  /// Begins to serve; call it once. The server must not move, and it and the site must outlive the
-  /// io_context's last run.
+  /// Begins to serve. To be called once. The server must not move, and the server and the site must
+  /// outlive the io_context's last run.
   void start(Site& site);
 
   /// Ends all connections.
   void drop_connections();
-  /// Stops listening and ends all connections: the io_context then runs out of work.
+  /// Stops listening and ends all connections, so that the io_context runs out of work.
   void stop();
 
  private:

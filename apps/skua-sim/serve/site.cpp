@@ -37,8 +37,8 @@ Response refusal(const Fault& fault) {
 }
 
 void damage(Response& response, const Fault& fault, FaultPlan& plan) {
-  // A repository without records has only one node; if this is already removed, no block is left to
-  // damage.
+  // A repository without records has only one node. If this node is already removed, there is no
+  // block left to damage.
   const auto blocks = count_blocks(response.body);
   switch (fault.kind) {
     case FaultKind::cut_download:

@@ -13,24 +13,25 @@
 
 namespace skua::sim {
 
-/// The content of one server. Must outlive its connections.
+/// The content of one server. The object must outlive the server's connections.
 struct Site {
-  /// For log lines; empty: omitted.
+  /// The name in log lines, which omit an empty name.
   std::string name;
   EventLog& log;
   Router router;
-  /// By path.
+  /// The websockets by path.
   std::map<std::string, WebsocketOffer> websockets = {};
-  /// The faults of HTTP requests; null: none.
+  /// The faults of HTTP requests; null if there are none.
   FaultPlan* faults = nullptr;
-  /// The password of `admin`, required for all requests (HTTP Basic, RFC 7617); empty: none.
+  /// The password of `admin`, which all requests need (HTTP Basic, RFC 7617); empty if there is
+  /// none.
   std::string password = {};
   /// The delay of each answer.
   std::chrono::milliseconds delay{0};
   RequestLoad load = {};
 };
 
-/// 401 if the request lacks the password; nothing: it is authorized.
+/// Returns 401 if the request lacks the password; nothing if it is authorized.
 std::optional<Response> unauthorized(const Site& site, const Request& request);
 
 /// Answers a request, applies its faults, and logs both.

@@ -16,17 +16,17 @@ struct StreamBehaviour {
 
   /// The start position of a connection without a cursor, counted from 0.
   std::uint64_t live_from = 0;
-  /// `cursor=N` sends N again.
+  /// If true, `cursor=N` sends the message N again.
   bool inclusive = false;
-  /// A cursor beyond the last seq gets the FutureCursor error of a PDS; otherwise silence, as from
-  /// indigo.
+  /// If true, a cursor beyond the last seq gets the error FutureCursor, as from a PDS; otherwise
+  /// nothing is sent, as from indigo.
   bool future_cursor_error = false;
-  /// A cursor before the first kept seq gets `#info OutdatedCursor` as the first frame, as from a
-  /// PDS; otherwise nothing, as from indigo.
+  /// If true, a cursor before the first kept seq gets `#info OutdatedCursor` as the first frame, as
+  /// from a PDS; otherwise no such frame is sent, as from indigo.
   bool outdated_cursor_info = false;
-  /// Closes the websocket after the last frame; otherwise it stays open.
+  /// If true, the websocket is closed after the last frame; otherwise it stays open.
   bool close_at_end = false;
-  /// Frames per second and connection; 0: no limit.
+  /// The number of frames per second and connection; 0 for no limit.
   double rate = 0;
 };
 
@@ -44,7 +44,7 @@ enum class StreamState : std::uint8_t {
   silent,  // connections are accepted, but nothing is sent
 };
 
-/// State that the subscribers of one host share. Must outlive them.
+/// The state that the subscribers of one host share. The object must outlive them.
 struct StreamHost {
   FrameSource& source;
   const StreamBehaviour behaviour;

@@ -15,7 +15,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::beast::websocket::close_code;
 
-/// How often the subscribers of a silent host check whether it sends again.
+/// The interval at which the subscribers of a silent host check whether the host sends again.
 constexpr std::chrono::milliseconds kSilence{20};
 
 class StreamSession final : public WebsocketSession {

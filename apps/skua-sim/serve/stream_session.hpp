@@ -9,7 +9,8 @@ namespace skua::sim {
 
 inline constexpr std::string_view kStreamPath = "/xrpc/com.atproto.sync.subscribeRepos";
 
-/// subscribeRepos (atproto.com/specs/event-stream) as a websocket. `host` must outlive it.
+/// Offers subscribeRepos (atproto.com/specs/event-stream) as a websocket. `host` must outlive the
+/// offer.
 WebsocketOffer offer_stream(StreamHost& host);
 
 }  // namespace skua::sim

@@ -15,7 +15,7 @@ namespace {
 
 /// While the outbox has more events than this, no repository is read.
 constexpr std::size_t kOutboxRoom = 100'000;
-/// The time limit for one round of reading, so that connections are served.
+/// The time limit for one round of reading, so that connections are served between rounds.
 constexpr auto kResyncTurn = std::chrono::milliseconds(5);
 constexpr auto kBetweenTurns = std::chrono::milliseconds(1);
 constexpr auto kIdle = std::chrono::milliseconds(10);
@@ -23,8 +23,8 @@ constexpr auto kIdle = std::chrono::milliseconds(10);
 namespace asio = boost::asio;
 using boost::beast::websocket::close_code;
 
-/// A client of /channel: sends the events of the outbox, receives acks. Tap itself does not ping;
-/// this server pings at a long interval, to detect dead clients.
+/// A client of /channel: sends the events of the outbox, and receives acks. Tap itself does not
+/// ping; this server pings at a long interval to detect dead clients.
 class TapSession final : public WebsocketSession {
  public:
   TapSession(TapHost& host, std::unique_ptr<Websocket> websocket)
@@ -43,7 +43,7 @@ class TapSession final : public WebsocketSession {
       const auto place = host_.outbox().counts().sent + 1;
       const bool damaged = co_await inject_at(place, std::nullopt);
       if (gone()) break;
-      // Another client may have taken it in the meantime.
+      // Another client may have taken the message in the meantime.
       if (!host_.outbox().has_next()) continue;
       auto message = host_.outbox().next();
       if (damaged) message.resize(message.size() / 2);

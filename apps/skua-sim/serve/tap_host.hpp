@@ -19,17 +19,18 @@
 namespace skua::sim {
 
 struct TapOptions {
-  /// Tracks all accounts of the network; otherwise only those of POST /repos/add.
+  /// If true, Tap tracks all accounts of the network; otherwise only those of POST /repos/add.
   bool full_network = true;
-  /// The password of `admin`; empty: none.
+  /// The password of `admin`; empty if there is none.
   std::string password;
-  /// An event is sent again if it is not acked within this time; the resend happens at the latest
-  /// after twice this time.
+  /// An event that is not acked within this time is sent again, at the latest after twice this
+  /// time.
   std::chrono::milliseconds retry_after = std::chrono::minutes(1);
 };
 
 /// A Tap for the network: reads repositories while its outbox has room, resends unacked events, and
-/// has one queue for all its clients. On the thread of the io_context, which must outlive it.
+/// has one queue for all its clients. Runs on the thread of the io_context, which must outlive the
+/// Tap.
 class TapHost {
  public:
   using Clock = std::chrono::steady_clock;
@@ -38,27 +39,27 @@ class TapHost {
           SessionHost sessions);
 
   void start();
-  /// Cannot be started again.
+  /// Stops the Tap, which cannot be started again.
   void stop();
-  /// Called when it restarts: its connections must be dropped.
+  /// Sets the function that a restart calls to drop the connections of the Tap.
   void on_restart(std::function<void()> drop) { drop_connections_ = std::move(drop); }
 
   void hear(std::size_t host, const Message& message);
   void ack(std::uint64_t id);
   void restart(TapOutbox::End end);
-  /// Carries out a fault of Tap. False: there is no account yet to use.
+  /// Carries out a fault of Tap. Returns false if there is no usable account yet.
   bool inject(const Fault& fault);
 
   TapTracker& tracker() { return tracker_; }
   TapOutbox& outbox() { return outbox_; }
   SessionHost& sessions() { return sessions_; }
-  /// For /state.
+  /// Returns the metrics for /state.
   nlohmann::ordered_json metrics() const;
 
-  /// Registers a client that waits for a message, with the function that wakes it.
+  /// Registers a client that waits for a message, with the function that wakes the client.
   void join(int number, std::function<void()> wake) { clients_[number] = std::move(wake); }
   void part(int number) { clients_.erase(number); }
-  /// Call it after anything that may have added messages.
+  /// Wakes the waiting clients. To be called after each change that may have added messages.
   void wake_clients();
 
  private:
@@ -76,14 +77,15 @@ class TapHost {
   bool stopped_ = false;
 };
 
-/// Tap's /channel.
+/// Offers Tap's /channel.
 WebsocketOffer offer_channel(TapHost& host);
 
-/// The HTTP routes of Tap besides /channel: /health, /repos/add, /repos/remove, /resolve/:did,
-/// /info/:did, /stats/*. `relay`: the source of its cursor. The arguments must outlive the router.
+/// Returns the HTTP routes of Tap besides /channel: /health, /repos/add, /repos/remove,
+/// /resolve/:did, /info/:did, /stats/*. `relay` is the source of Tap's cursor. The arguments must
+/// outlive the router.
 Router tap_routes(TapHost& tap, const Network& network, const MessageLog& relay);
 
-/// The control routes of Tap for tests: POST /tap/resync and GET /tap/stalled.
+/// Adds the control routes of Tap for tests: POST /tap/resync and GET /tap/stalled.
 void add_tap_control(Router& router, TapHost& tap);
 
 }  // namespace skua::sim

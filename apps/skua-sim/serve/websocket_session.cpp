@@ -222,8 +222,8 @@ asio::awaitable<void> WebsocketSession::read() {
   std::string message;
   while (!gone_) {
     const bool heard = co_await websocket_->read(message);
-    // Messages that were in transmission when a connection was dropped are ignored: a Tap that
-    // restarted would apply an old ack to one of its new ids.
+    // Messages that arrive after a connection was dropped are ignored: otherwise a restarted Tap
+    // would apply an old ack to one of its new ids.
     if (!heard || gone_) break;
     co_await hear(message);
   }

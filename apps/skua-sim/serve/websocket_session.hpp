@@ -31,8 +31,8 @@ using TlsSocket = boost::asio::ssl::stream<Tcp::socket>;
 using Upgrade = boost::beast::http::request<boost::beast::http::string_body>;
 
 /// The server's end of a websocket (RFC 6455), with or without TLS. Owned by its session, on the
-/// thread of the io_context. One read and one write at a time. A function that returns false has
-/// reached the end of the connection.
+/// thread of the io_context. At most one read and one write may be active. A function returns false
+/// if the connection has ended.
 class Websocket {
  public:
   enum class Kind : std::uint8_t { text, binary };
@@ -40,14 +40,14 @@ class Websocket {
   virtual ~Websocket() = default;
   virtual boost::asio::any_io_executor executor() = 0;
 
-  /// Accepts the upgrade with this subprotocol (empty: none).
+  /// Accepts the upgrade with this subprotocol; an empty text means none.
   virtual boost::asio::awaitable<bool> accept(const Upgrade& upgrade,
                                               const std::string& subprotocol) = 0;
-  /// The client's next message. Pings and the client's close are answered meanwhile.
+  /// Reads the client's next message. Meanwhile pings and the client's close are answered.
   virtual boost::asio::awaitable<bool> read(std::string& message) = 0;
   virtual boost::asio::awaitable<bool> write(Kind kind, ByteView message) = 0;
   virtual boost::asio::awaitable<bool> ping() = 0;
-  /// Closes with a close handshake. `code`: RFC 6455, 7.4.
+  /// Closes with a close handshake. `code` is a status code of RFC 6455, 7.4.
   virtual boost::asio::awaitable<void> close(std::uint16_t code, const std::string& words) = 0;
   /// Closes the TCP connection without a close handshake.
   virtual void drop() = 0;
@@ -56,23 +56,23 @@ class Websocket {
 std::unique_ptr<Websocket> make_websocket(Tcp::socket socket);
 std::unique_ptr<Websocket> make_websocket(TlsSocket socket);
 
-/// State that the sessions of one kind on one server share. Must outlive them.
+/// The state that the sessions of one kind on one server share. The object must outlive them.
 struct SessionHost {
   EventLog& log;
-  /// For log lines; empty: omitted.
+  /// The name in log lines, which omit an empty name.
   std::string name;
-  /// The faults of the connections; null: none.
+  /// The faults of the connections; null if there are none.
   FaultPlan* faults = nullptr;
   /// The number of connections so far.
   int connections = 0;
 };
 
-/// One client of a websocket, from its upgrade to its end: pings, reading, faults of the connection
-/// and the log, which all kinds of streams share. The derived class sends. Keeps itself alive while
-/// it runs; on the thread of the io_context.
+/// One client of a websocket, from its upgrade to its end. Implements pings, reading, faults of the
+/// connection and the log for all kinds of streams; the derived class sends. Keeps itself alive
+/// while it runs, on the thread of the io_context.
 class WebsocketSession : public Connection, public std::enable_shared_from_this<WebsocketSession> {
  public:
-  /// Accepts the upgrade and serves until the connection ends. Call it once.
+  /// Accepts the upgrade and serves until the connection ends. To be called once.
   boost::asio::awaitable<void> run(const Upgrade& upgrade);
   void abort() final;
 
@@ -82,21 +82,21 @@ class WebsocketSession : public Connection, public std::enable_shared_from_this<
 
   WebsocketSession(SessionHost& host, std::unique_ptr<Websocket> websocket);
 
-  /// Sends until `gone()`.
+  /// Sends until `gone()` is true.
   virtual boost::asio::awaitable<void> serve() = 0;
-  /// Handles a message of the client. May close or leave.
+  /// Handles a message of the client. The function may close the websocket or leave.
   virtual boost::asio::awaitable<void> hear(std::string_view /*message*/) { co_return; }
-  /// The subprotocol in the answer to the upgrade; empty: none.
+  /// Returns the subprotocol in the answer to the upgrade; empty if there is none.
   virtual std::string subprotocol(const Upgrade& /*upgrade*/) const { return {}; }
-  /// Sends an error frame or a notice in the format of this stream. By default it closes the
-  /// websocket with the name, and sends no notice.
+  /// Sends an error frame or a notice in the format of this stream. The default implementation
+  /// closes the websocket with the name, and sends no notice.
   virtual boost::asio::awaitable<void> fail(const std::string& name, const std::string& message);
   virtual boost::asio::awaitable<void> send_info() { co_return; }
 
   boost::asio::awaitable<void> send(Websocket::Kind kind, ByteView message);
   boost::asio::awaitable<void> close(std::uint16_t code, const std::string& words);
-  /// Applies the faults for the message that is about to be sent, `number` counted from 1. True:
-  /// the caller must corrupt the message itself.
+  /// Applies the faults for the message that is about to be sent. `number` counts from 1. Returns
+  /// true if the caller must corrupt the message itself.
   boost::asio::awaitable<bool> inject_at(std::uint64_t number, std::optional<std::int64_t> seq);
   /// Waits until this time, or until the connection ends.
   boost::asio::awaitable<void> pause_until(SteadyClock::time_point when);
@@ -104,7 +104,7 @@ class WebsocketSession : public Connection, public std::enable_shared_from_this<
   boost::asio::awaitable<void> wait();
   void wake() { pause_.cancel(); }
 
-  /// The first reason counts.
+  /// Ends the session. If several reasons are given, the first one is logged.
   void leave(std::string_view why);
   bool gone() const { return gone_; }
   const std::string& why() const { return why_; }
@@ -128,13 +128,13 @@ class WebsocketSession : public Connection, public std::enable_shared_from_this<
 
 /// A websocket that a site serves on a path.
 struct WebsocketOffer {
-  /// Returns the answer that refuses the upgrade; nothing: accept it.
+  /// Returns the answer that refuses the upgrade; nothing if the upgrade is accepted.
   std::function<std::optional<Response>(const Request&)> refuse;
-  /// Called if the upgrade is not refused.
+  /// Creates the session of an accepted upgrade.
   std::function<std::shared_ptr<WebsocketSession>(const Request&, std::unique_ptr<Websocket>)> open;
 };
 
-/// Null if there is no number.
+/// Returns null if there is no number.
 template <class Number>
 nlohmann::ordered_json or_null(const std::optional<Number>& number) {
   return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);

@@ -21,7 +21,7 @@ class ZstdDictionary {
 
   std::uint32_t id() const { return id_; }
   const Bytes& content() const { return content_; }
-  /// One zstd frame that names the dictionary.
+  /// Returns one zstd frame that names the dictionary.
   Bytes compressed(ByteView message) const;
 
  private:

@@ -16,48 +16,49 @@ namespace skua::sim {
 /// An event of Tap about one account, without the id that its outbox assigns.
 struct TapEvent {
   std::string did;
-  /// A barrier: it waits for all events before it, and all events after it wait for it.
+  /// A live event is a barrier: it waits for all events before it, and all events after it wait for
+  /// it.
   bool live = false;
-  /// `"type":"record","record":{...}`: the part of the JSON object after the id.
+  /// The part of the JSON object after the id: `"type":"record","record":{...}`.
   std::string body;
 };
 
-/// The outbox of a Tap: numbers events, decides which may be sent, and keeps each until it is
-/// acked. For each DID a live event is sent alone, after all before it were acked; historical ones
-/// are sent in parallel. No socket, no clock of its own. One thread.
+/// The outbox of a Tap: numbers events, decides which may be sent, and keeps each event until it is
+/// acked. For each DID a live event is sent alone, after all earlier events were acked; historical
+/// events are sent in parallel. Has no socket and no clock of its own. One thread.
 class TapOutbox {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   explicit TapOutbox(std::chrono::milliseconds retry_after) : retry_after_(retry_after) {}
 
-  /// Returns its id.
+  /// Adds an event and returns its id.
   std::uint64_t add(TapEvent event, TimePoint now);
 
   bool has_next() const { return !outgoing_.empty(); }
-  /// The next message, for any client. Only if `has_next`. If a client ends before it has received
-  /// the message, it is sent again after the retry time.
+  /// Returns the next message, for any client. Requires `has_next`. If a client ends before it has
+  /// received the message, the message is sent again after the retry time.
   std::string next();
-  /// Makes the next message be sent twice.
+  /// Lets the next message be sent twice.
   void repeat_next() { repeats_ += 1; }
 
-  /// Idempotent; an unknown id has no effect. An event that was not sent yet counts as acked, as in
-  /// Tap, and is counted.
+  /// Acks an event. Idempotent; an unknown id has no effect. An event that was not sent yet counts
+  /// as acked, as in Tap, and is counted.
   void ack(std::uint64_t id, TimePoint now);
 
-  /// Call it every `retry_after`: resends events that have been unacked for longer, and stores the
-  /// acks in the simulated database.
+  /// Resends events that have been unacked for longer than `retry_after`, and stores the acks in
+  /// the simulated database. To be called every `retry_after`.
   void retry(TimePoint now);
 
-  /// How the process ended before its restart.
+  /// The way in which the process ended before its restart.
   enum class End : std::uint8_t {
     clean,    // all acks were written
     crash,    // acks of the last retry period or the last 1,000 were lost: those events are sent
               // again
     renumber  // like clean; the remaining events are renumbered from 1
   };
-  /// Resends all remaining events. Ids continue from the highest remaining one, or from 1 if there
-  /// is none.
+  /// Restarts the outbox and resends all remaining events. Ids continue from the highest remaining
+  /// id, or from 1 if no event remains.
   void restart(End end, TimePoint now);
   /// Removes all events of an account.
   void forget(const std::string& did);
@@ -83,10 +84,10 @@ class TapOutbox {
     bool live = false;
     std::size_t deliveries = 0;
     std::chrono::milliseconds since{0};
-    /// The number of events that wait for it.
+    /// The number of events that wait for the blocking event.
     std::size_t waiting = 0;
   };
-  /// Accounts with an event that has been in flight for at least this time, by DID.
+  /// Returns the accounts with an event that has been in flight for at least this time, by DID.
   std::vector<Stall> stalls(std::chrono::milliseconds at_least, TimePoint now) const;
 
  private:
@@ -106,7 +107,7 @@ class TapOutbox {
     std::shared_ptr<const TapEvent> event;
   };
 
-  /// Sends the events of an account that may be sent.
+  /// Sends the events of an account that may be sent now.
   void go_on(Account& account, TimePoint now);
   void push(std::uint64_t id, Entry& entry);
   void drop(const std::string& did, std::uint64_t id, TimePoint now);
@@ -117,7 +118,7 @@ class TapOutbox {
   std::map<std::string, Account> accounts_;
   std::set<std::uint64_t> in_flight_;
   std::deque<Outgoing> outgoing_;
-  /// Acked, but not yet removed from the simulated database.
+  /// The events that are acked, but not yet removed from the simulated database.
   std::map<std::uint64_t, std::shared_ptr<const TapEvent>> unwritten_;
   std::size_t repeats_ = 0;
   Counts counts_;

@@ -17,14 +17,14 @@ struct TapRecord {
   std::string_view rev;
   std::string_view path;
   std::string_view action;  // create, update or delete
-  /// Nothing for a delete.
+  /// The CID; nothing for a delete.
   std::optional<atproto::Cid> cid;
-  /// Its block; unreadable values are omitted, as in Tap.
+  /// The block of the record. Unreadable values are omitted, as in Tap.
   ByteView block = {};
 };
 
-/// `"type":"record","record":{...}`. `scratch` is reusable memory. `odd_fields` adds fields that no
-/// reader knows.
+/// Returns `"type":"record","record":{...}`. `scratch` is reusable memory. `odd_fields` adds fields
+/// that no reader knows.
 std::string tap_record_json(const TapRecord& record, atproto::Document& scratch,
                             bool odd_fields = false);
 
@@ -34,7 +34,7 @@ struct TapIdentity {
   std::string_view status;
 };
 
-/// `"type":"identity","identity":{...}`.
+/// Returns `"type":"identity","identity":{...}`.
 std::string tap_identity_json(const TapIdentity& identity);
 
 }  // namespace skua::sim

@@ -162,7 +162,7 @@ void TapTracker::refresh_identity(const std::string& did, TapRepo& repo, TimePoi
 }
 
 void TapTracker::tell_identity(const std::string& did, const TapRepo& repo, TimePoint now) {
-  // Not live: Tap sends it in parallel with the account's history.
+  // The identity event is not live, because Tap sends it in parallel with the account's history.
   outbox_.add({did, false, tap_identity_json({did, repo.handle, repo.status})}, now);
 }
 
@@ -209,7 +209,7 @@ void TapTracker::resync_next(TimePoint now) {
   const auto did = resyncs_.front();
   resyncs_.pop_front();
   const auto found = repos_.find(did);
-  // It may have been removed, or be in the list twice.
+  // The repository may have been removed, or be in the list twice.
   if (found == repos_.end() || found->second.state == TapRepo::State::active) return;
   TapRepo& repo = found->second;
   refresh_identity(did, repo, now);
@@ -249,7 +249,7 @@ void TapTracker::tell_repository(const std::string& did, TapRepo& repo, TimePoin
     outbox_.add({did, false, tap_record_json(record, scratch_)}, now);
     repo.records.insert_or_assign(std::string(listed.path), listed.cid);
   }
-  // As in Tap, records that were deleted stay in the list: Tap does not learn of deletes.
+  // Deleted records stay in the list as in Tap, which does not learn of deletes during a resync.
   repo.rev = rev;
   repo.error.clear();
   repo.retries = 0;
@@ -257,7 +257,7 @@ void TapTracker::tell_repository(const std::string& did, TapRepo& repo, TimePoin
   repo.state = TapRepo::State::active;
 }
 
-// The events of a TapTracker that no honest Tap sends.
+// The following functions make events that no honest Tap sends.
 
 const std::pair<const std::string, TapRepo>* TapTracker::some_repo() {
   if (repos_.empty()) return nullptr;
@@ -275,7 +275,7 @@ const std::pair<const std::string, TapRepo>* TapTracker::some_repo() {
 bool TapTracker::say_record(const std::string& record_json, std::string_view cid, TimePoint now) {
   const auto* const repo = some_repo();
   if (repo == nullptr) return false;
-  // A separate key, so that no honest record is affected.
+  // The record has a separate key, so that no honest record is affected.
   auto body = fmt::format(
       R"("type":"record","record":{{"live":true,"did":"{}","rev":"{}","collection":"app.bsky.feed.post","rkey":"odd-{}","action":"create")",
       repo->first, repo->second.rev, said_);

@@ -17,11 +17,11 @@
 
 namespace skua::sim {
 
-/// A repository in Tap's state.
+/// A repository in the state of Tap.
 struct TapRepo {
   enum class State : std::uint8_t { pending, desynchronized, active, error };
   State state = State::pending;
-  /// The handle that was last sent to the consumer; empty: none.
+  /// The handle that was last sent to the consumer; empty if there was none.
   std::string handle;
   std::string status = "active";
   std::string rev;
@@ -31,20 +31,21 @@ struct TapRepo {
 
   /// The number of commits that Tap will miss before it notices.
   std::size_t to_lose = 0;
-  /// The next resync also sends known records again.
+  /// If true, the next resync sends known records again.
   bool send_all = false;
 };
 std::string_view state_name(TapRepo::State state);
 
-/// Follows a network as Tap does and fills its outbox: whole repositories first (`live:false`),
-/// then their commits (`live:true`). It ignores dishonest messages. A resync never reports deletes.
-/// If one commit changes a path twice, only the end state is reported. One thread; the arguments
-/// must outlive it.
+/// Follows a network as Tap does and fills the outbox: first whole repositories (`live:false`),
+/// then their commits (`live:true`). Ignores dishonest messages. A resync never reports deletes. If
+/// one commit changes a path twice, only the end state is reported. One thread; the arguments must
+/// outlive the tracker.
 class TapTracker {
  public:
   using TimePoint = TapOutbox::TimePoint;
 
-  /// `full_network`: tracks all accounts of the network; otherwise only those of `track`.
+  /// If `full_network` is set, the tracker follows all accounts of the network; otherwise only
+  /// those of `track`.
   TapTracker(const Network& network, TapOutbox& outbox, bool full_network);
 
   /// Processes a message of a host. A message about an account that is not on this host is dropped,
@@ -57,21 +58,23 @@ class TapTracker {
   bool has_resyncs() const { return !resyncs_.empty(); }
   /// Reads the next waiting repository.
   void resync_next(TimePoint now);
-  /// Reads a repository again; `all`: also sends known records. False: it is not tracked.
+  /// Reads a repository again. If `all` is set, known records are sent too. Returns false if the
+  /// repository is not tracked.
   bool resync(const std::string& did, bool all);
-  /// Resyncs all accounts that have lost commits or still have to lose some.
+  /// Resyncs all accounts that have lost commits or are still to lose some.
   void resync_lost();
 
-  /// Null: not tracked.
+  /// Returns null if the repository is not tracked.
   const TapRepo* repo(std::string_view did) const;
   std::size_t repos() const { return repos_.size(); }
   std::size_t resyncs() const { return resyncs_.size(); }
   std::size_t records() const;
 
-  // Faults. Each adds a separate event to the honest ones, so that no data is lost with it; false:
-  // there is no account yet to use.
+  // The following functions carry out faults. Each adds a separate event to the honest ones, so
+  // that no data is lost with it. A function returns false if there is no usable account yet.
 
-  /// The next account that commits loses this many commits, and is then read again completely.
+  /// Makes the next account that commits lose this number of commits. The account is then read
+  /// again completely.
   void lose_commits(std::size_t count) { lose_next_ = count; }
   /// Sends an event of an unknown type, and adds unknown fields to the next record.
   bool say_unknown(TimePoint now);
@@ -89,7 +92,7 @@ class TapTracker {
   void tell_identity(const std::string& did, const TapRepo& repo, TimePoint now);
   void tell_repository(const std::string& did, TapRepo& repo, TimePoint now);
   void want_resync(const std::string& did, TapRepo& repo, TapRepo::State state);
-  /// A tracked account in a normal state, another one each time; null: none.
+  /// Returns a tracked account in a normal state, a different one each time; null if there is none.
   const std::pair<const std::string, TapRepo>* some_repo();
   bool say_record(const std::string& record_json, std::string_view cid, TimePoint now);
 

@@ -12,7 +12,8 @@ namespace skua::sim {
 
 namespace {
 
-/// The tree is complete and its keys are short, so an error is a bug in this program.
+/// Returns the value of a result. The tree is complete and its keys are short, so an error is a bug
+/// in this program.
 template <class T>
 T sound(Result<T> result) {
   if (!result) throw std::logic_error("simulated repository: " + result.error().message());

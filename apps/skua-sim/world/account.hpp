@@ -49,13 +49,13 @@ class AccountRepository {
   /// unique, in any order.
   void found(std::vector<InitialRecord> records, atproto::Tid rev, const atproto::SigningKey& key);
 
-  /// Applies writes in their order and signs a new head; `time` is the message's. The rev is made
-  /// from the time, or is the successor of the last one. Throws std::logic_error if a removed key
-  /// does not exist.
+  /// Applies writes in their order and signs a new head. `time` is that of the message. The rev is
+  /// made from the time, or is the successor of the last rev. Throws std::logic_error if a removed
+  /// key does not exist.
   CommitFrame commit(std::vector<Write> writes, Timestamp time, const atproto::SigningKey& key);
 
-  /// The message of the head commit as if it were the first commit: for repositories without
-  /// records.
+  /// Returns the message of the head commit as if it were the first commit. Only for repositories
+  /// without records.
   CommitFrame first_commit(Timestamp time) const;
 
   const std::string& did() const { return did_; }
@@ -65,8 +65,8 @@ class AccountRepository {
   std::size_t records() const { return record_count_; }
   bool keeps_records() const { return keep_records_; }
 
-  /// A CAR: commit, tree, and the records that are newer than `since` (empty: all). Nothing if
-  /// records are not kept.
+  /// Returns a CAR: the commit, the tree, and the records that are newer than `since`, or all
+  /// records if `since` is empty. Returns nothing if records are not kept.
   std::optional<Bytes> car(std::string_view since) const;
 
  private:
@@ -79,7 +79,7 @@ class AccountRepository {
 
   std::string did_;
   bool keep_records_;
-  // Reading the blocks of a tree updates the CIDs of its nodes.
+  // The tree is mutable, because reading its blocks updates the CIDs of its nodes.
   mutable repo::MstTree tree_;
   atproto::Cid data_;
   atproto::Tid rev_;
@@ -89,12 +89,12 @@ class AccountRepository {
   std::map<std::string, Record, std::less<>> kept_;
 };
 
-/// The block of a version 3 commit.
+/// Returns the block of a version 3 commit.
 Bytes signed_commit(std::string_view did, const atproto::Cid& data, atproto::Tid rev,
                     const atproto::SigningKey& key);
 
-/// The record keys of one collection of an account, for picking one. TIDs, which most keys are,
-/// take 8 bytes.
+/// The record keys of one collection of an account, from which one can be picked. Most keys are
+/// TIDs, which take 8 bytes.
 class RecordKeys {
  public:
   void add(const std::string& rkey) {
@@ -111,7 +111,7 @@ class RecordKeys {
     return index < tids_.size() ? atproto::Tid{tids_[index]}.to_string()
                                 : names_[index - tids_.size()];
   }
-  /// The last key takes its place.
+  /// Removes a key. The last key takes its place.
   void remove(std::size_t index) {
     if (index < tids_.size()) {
       std::swap(tids_[index], tids_.back());
@@ -149,21 +149,23 @@ struct Account {
   atproto::SigningKey signing_key;
   std::uint64_t signing_key_generation = 0;
   atproto::SigningKey rotation_key;
-  /// The key for labels, if it is a labeler.
+  /// The key for labels, if the account is a labeler.
   std::optional<atproto::SigningKey> label_key = std::nullopt;
   std::uint64_t label_key_generation = 0;
-  /// The address of its labeler in the directory; empty: that of the network's labeler.
+  /// The address of the account's labeler in the directory. If it is empty, the address is that of
+  /// the network's labeler.
   std::string labeler_url = {};
   AccountRepository repository;
   std::array<RecordKeys, kCollections> keys;
   /// The newest record key that was made from a time.
   atproto::Tid last_rkey;
-  /// Whether its host has announced it to the relay.
+  /// True if the host of the account has announced it to the relay.
   bool introduced = false;
   /// The content of the last #identity and #account messages.
   std::optional<std::string> announced_handle;
   std::optional<AccountStatus> announced_status;
-  /// The handles of all its #identity messages, each with the time of the last one.
+  /// The handles of all #identity messages of the account, each with the time of the last such
+  /// message.
   std::map<std::string, Timestamp> claims;
 
   RecordKeys& keys_of(Collection collection) { return keys[static_cast<std::size_t>(collection)]; }

@@ -37,7 +37,7 @@ constexpr std::array<UpdateShare, 9> kDeleted = {{{Collection::like, 60},
                                                   {Collection::reading_note, 0.5},
                                                   {Collection::status, 0.5}}};
 
-/// One of the collections in which the account has records; nothing: it has none.
+/// Returns one of the collections in which the account has records; nothing if it has none.
 template <class Shares>
 std::optional<Collection> draw(Random& random, const Account& account, const Shares& shares) {
   std::array<double, std::tuple_size_v<Shares>> weights{};
@@ -127,7 +127,7 @@ void Activity::add_create(Account& account, std::vector<Write>& writes, Timestam
   for (;;) {
     const Collection collection = records_.collection_for_new(account);
     const auto rkey = records_.new_key(account, collection, now);
-    // A record that was deleted in this commit is not created again in it.
+    // A record that this commit deleted is not created again in the same commit.
     if (!rkey || touches(writes, path_of(collection, *rkey))) continue;
     writes.push_back(records_.create_at(account, collection, *rkey, now));
     if (collection != Collection::post) return;

@@ -18,14 +18,14 @@ class Activity {
   Activity(Random& random, RecordWriter& records, Announcements& announcements)
       : random_(random), records_(records), announcements_(announcements) {}
 
-  /// Gives a new account its initial records: `records` records before `now`, which are not
-  /// published. If 0, the account is introduced when it first acts.
+  /// Gives a new account its initial records: `records` unpublished records from before `now`. If
+  /// the number is 0, the account is introduced when it first acts.
   void found(Account& account, std::size_t records, Timestamp now);
 
-  /// One commit of an active account: mostly one op, sometimes a few. Returns the number of ops and
-  /// events.
+  /// Makes one commit of an active account, mostly with one op, sometimes with a few. Returns the
+  /// number of ops and events.
   std::size_t act(Account& account, Timestamp now);
-  /// One commit with `ops` ops of the mix, on different keys.
+  /// Makes one commit with `ops` ops of the mix, on different keys.
   std::size_t act_often(Account& account, std::size_t ops, Timestamp now);
   /// Commits and publishes the message. Returns the number of ops.
   std::size_t commit(Account& account, std::vector<Write> writes, Timestamp now);

@@ -10,7 +10,8 @@
 
 namespace skua::sim {
 
-/// Publishes the hosts' messages about their accounts, and remembers the last ones. One thread.
+/// Publishes the hosts' messages about their accounts, and remembers the last message of each kind.
+/// One thread.
 class Announcements {
  public:
   explicit Announcements(Network::Publish publish) : publish_(std::move(publish)) {}
@@ -20,12 +21,12 @@ class Announcements {
   void identity(Account& account, Timestamp now);
   /// Publishes the account's status at its host.
   void account(Account& account, Timestamp now);
-  /// The same from the previous host: it says that the account is deactivated.
+  /// Publishes from the previous host that the account is deactivated.
   void left(Account& account, std::size_t host, Timestamp now);
   /// Publishes a hostile message.
   void hostile(const Account& account, Message message);
 
-  /// The newest commits of all accounts, as material for hostile messages.
+  /// Returns the newest commits of all accounts, from which hostile messages are made.
   const Recent<CommitFrame>& commits() const { return commits_; }
 
  private:

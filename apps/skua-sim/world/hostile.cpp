@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::hours kIntoFuture{1};
 
-/// Replaces the commit block consistently.
+/// Replaces the commit block and its CID.
 void replace_commit_block(CommitFrame& commit, Bytes block) {
   commit.commit = atproto::Cid::of(block);
   commit.blocks.front() = {commit.commit, std::move(block)};
@@ -67,8 +67,8 @@ void sign_as(CommitFrame& commit, atproto::Tid rev, const atproto::SigningKey& k
   replace_commit_block(commit, signed_commit(commit.did, read_commit(block).data, rev, key));
 }
 
-/// The direct successor of the commit's revision: newer than the known one, and older than the next
-/// honest one.
+/// Returns the direct successor of the commit's revision, which is newer than the known revision
+/// and older than the next honest one.
 atproto::Tid next_rev(const CommitFrame& commit) {
   return {atproto::Tid::parse(commit.rev)->value + 1};
 }
@@ -155,7 +155,7 @@ std::optional<std::pair<Collection, std::string>> Incidents::some_key(const Acco
 
 std::size_t Incidents::many_ops(Account& account, Timestamp now) {
   constexpr double kAsManyAsAllowed = 0.05;
-  // A post may add two gates, and the limit is 200.
+  // The number is below the limit of 200, because a post may add two gates.
   const std::size_t ops = world_.random.chance(kAsManyAsAllowed) ? world_.random.between(150, 198)
                                                                  : world_.random.between(5, 40);
   return world_.activity.act_often(account, ops, now);
@@ -234,7 +234,7 @@ std::size_t Incidents::broken_record(Account& account, Timestamp now) {
 std::size_t Incidents::nul_in_text(Account& account, Timestamp now) {
   const std::string rkey = *world_.records.new_key(account, Collection::post, now);
   json post = world_.records.make(Collection::post, account, rkey, now);
-  // At the end, so that the offsets of facets stay valid.
+  // The character is appended at the end, so that the offsets of facets stay valid.
   auto& text = post["text"].get_ref<std::string&>();
   text += '\0';
   text += random_word(world_.random);

@@ -4,7 +4,7 @@
 
 namespace skua::sim {
 
-// Shares of steps if `oddities` is 1.
+// The numbers are shares of the steps if `oddities` is 1.
 const std::array<Incidents::Kind, 22> Incidents::kKinds = {{
     {"many_ops", 5.0, &Incidents::many_ops},
     {"delete_and_create", 4.0, &Incidents::delete_and_create, true},
@@ -97,7 +97,8 @@ std::size_t Incidents::change_handle(Account& account, Timestamp now) {
   return 1;
 }
 
-/// The account takes another account's handle. The other account's document still claims it.
+/// Gives the account another account's handle. The document of the other account still claims the
+/// handle.
 std::size_t Incidents::take_handle(Account& account, Timestamp now) {
   const Account& other = *world_.population.random_active(world_.random);
   if (other.did == account.did || !world_.population.handle_valid(other)) return 0;
@@ -106,7 +107,8 @@ std::size_t Incidents::take_handle(Account& account, Timestamp now) {
   return 1;
 }
 
-/// The old key's signature on the head is no longer valid, so the host signs a new head.
+/// Replaces the signing key. The old key's signature on the head is no longer valid, so the host
+/// signs a new head.
 std::size_t Incidents::rotate_key(Account& account, Timestamp now) {
   world_.population.rotate_key(account, now);
   world_.announcements.identity(account, now);
@@ -126,8 +128,8 @@ std::size_t Incidents::move(Account& account, Timestamp now) {
 }
 
 std::size_t Incidents::make_inactive(Account& account, AccountStatus status, Timestamp now) {
-  // One account must stay active. A labeler must also stay, because readers may discard the labels
-  // of a deleted one.
+  // One account must stay active. A labeler must stay too, because readers may discard the labels
+  // of a deleted labeler.
   if (account.label_key) return 0;
   if (world_.population.active() * 2 <= world_.population.size()) return 0;
   world_.population.set_status(account, status);

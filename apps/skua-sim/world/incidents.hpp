@@ -32,22 +32,23 @@ struct World {
 
 /// Events that are rare on the real network: events of accounts and identities, commits that change
 /// a key twice, records that violate their lexicon. Each function does one thing to one active
-/// account and returns the number of ops and events; 0 if nothing could be done, or if the message
-/// is neither. One thread.
+/// account, and returns the number of ops and events; 0 if nothing could be done, or if the message
+/// is neither an op nor an event. One thread.
 class Incidents {
  public:
-  /// `one_op_a_path`: excludes incidents that change a key twice in one commit.
+  /// If `one_op_a_path` is set, incidents that change a key twice in one commit are excluded.
   Incidents(const World& world, double oddities, bool one_op_a_path)
       : world_(world), oddities_(oddities), one_op_a_path_(one_op_a_path) {}
 
-  /// A due sequel, or a random incident. Nothing: make an ordinary step.
+  /// Carries out a due sequel or a random incident. Returns nothing if the caller must make an
+  /// ordinary step.
   std::optional<std::size_t> happen(Timestamp now);
 
-  /// A new account.
+  /// Adds a new account.
   std::size_t join(Timestamp now);
 
   /// Causes an incident now, for one of the active accounts: `move`, `leave_for_good`, by the names
-  /// in kKinds. Nothing: unknown kind.
+  /// in kKinds. Returns nothing if the kind is unknown.
   std::optional<std::size_t> cause(std::string_view name, Timestamp now);
 
  private:
@@ -62,19 +63,19 @@ class Incidents {
   /// A later consequence of an incident.
   struct Sequel {
     std::size_t account;
-    /// The previous host, which must still announce that the account left; nothing: the account
-    /// becomes active.
+    /// The previous host, which must still announce that the account left. If it is nothing, the
+    /// account becomes active.
     std::optional<std::size_t> left_host;
   };
   std::optional<std::size_t> happen_if_due(Timestamp now);
   void later(std::size_t least, std::size_t most, Sequel sequel);
 
-  /// An existing key of the account, in a collection whose records change often.
+  /// Returns an existing key of the account, in a collection whose records change often.
   std::optional<std::pair<Collection, std::string>> some_key(const Account& account);
   std::size_t put(Account& account, Collection collection, const std::string& rkey,
                   const nlohmann::json& record, Timestamp now);
 
-  // Commits.
+  // The following incidents change commits.
   std::size_t many_ops(Account& account, Timestamp now);
   std::size_t delete_and_create(Account& account, Timestamp now);
   std::size_t create_and_delete(Account& account, Timestamp now);
@@ -83,13 +84,13 @@ class Incidents {
   std::size_t no_ops(Account& account, Timestamp now);
   std::size_t stand_still(Account& account, Timestamp now);  // #sync
 
-  // Records.
+  // The following incidents change records.
   std::size_t broken_record(Account& account, Timestamp now);
   std::size_t nul_in_text(Account& account, Timestamp now);
   std::size_t year_one(Account& account, Timestamp now);
   std::size_t odd_key(Account& account, Timestamp now);
 
-  // Accounts and identities.
+  // The following incidents change accounts and identities.
   std::size_t repeat_identity(Account& account, Timestamp now);
   std::size_t repeat_account(Account& account, Timestamp now);
   std::size_t change_handle(Account& account, Timestamp now);

@@ -30,8 +30,8 @@ constexpr std::array<std::pair<std::string_view, LabelFlaw>, 9> kFlaws = {{
     {"exp", LabelFlaw::exp},
 }};
 
-/// The keys, all of three letters, are in the order of their bytes. Without a signature this is the
-/// signed content.
+/// Returns the DAG-CBOR of a label. All keys have three letters and are in the order of their
+/// bytes. Without a signature the result is the signed content.
 Bytes label_bytes(const Label& label, ByteView signature) {
   Bytes bytes;
   CborWriter cbor(bytes);
@@ -78,7 +78,8 @@ constexpr double kOnVersion = 0.5;
 constexpr double kExpires = 0.1;
 /// The share of expiring labels that expire within half a minute.
 constexpr double kSoon = 0.5;
-/// Both are allowed: `neg` with the value false, and labels without `ver`, from before it existed.
+/// The specification allows both `neg` with the value false, and labels without `ver` from before
+/// that field existed.
 constexpr double kSaysNotNegated = 0.2;
 constexpr double kNoVersion = 0.05;
 
@@ -186,7 +187,8 @@ void Labeler::happen(Timestamp now) {
   for (std::size_t i = 0; i < count; ++i) {
     const bool changes = !keys_.empty() && random_.chance(kChanges);
     Label label = changes ? changed_label(now) : fresh_label(now);
-    // If two labels had the same moment, the result would be undefined.
+    // Labels with the same URI, value and time would have no defined order, so only one is
+    // published.
     if (said.emplace(label.uri, label.val).second) wanted.push_back({std::move(label)});
   }
   say(std::move(wanted));

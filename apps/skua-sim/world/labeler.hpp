@@ -36,8 +36,8 @@ struct Label {
   std::optional<std::string> exp;
 };
 
-/// The errors of a dishonest label. Except for those of the signature, such labels are signed
-/// correctly.
+/// The errors of a dishonest label. Such labels are signed correctly, except for the errors of the
+/// signature.
 enum class LabelFlaw : std::uint8_t {
   signature,     // one bit is changed
   no_signature,  // absent
@@ -49,20 +49,20 @@ enum class LabelFlaw : std::uint8_t {
   cts,           // not a datetime
   exp,           // not a datetime
 };
-/// `no-signature` and so on. Nothing: unknown flaw.
+/// Returns the flaw of a name, such as `no-signature`; nothing if the name is unknown.
 std::optional<LabelFlaw> parse_label_flaw(std::string_view name);
-/// All names, for a message.
+/// Returns all names, for a message.
 std::string label_flaw_names();
 
-/// The label with that flaw; `stranger` is the DID of another account. Flaws of the signature are
-/// applied when the label is signed.
+/// Returns the label with that flaw. `stranger` is the DID of another account. Flaws of the
+/// signature are applied when the label is signed.
 Label with_flaw(Label label, LabelFlaw flaw, std::string_view stranger);
 
-/// The label's DAG-CBOR with its signature by that key.
+/// Returns the label's DAG-CBOR with its signature by that key.
 Bytes signed_label(const Label& label, const atproto::SigningKey& key,
                    std::optional<LabelFlaw> flaw = std::nullopt);
 
-/// `#labels` of com.atproto.label.subscribeLabels; each of `labels` is DAG-CBOR.
+/// Returns a `#labels` message of com.atproto.label.subscribeLabels. Each of `labels` is DAG-CBOR.
 Message labels_message(std::string_view did, std::span<const Bytes> labels);
 
 /// An account of the network that labels accounts and posts, and withdraws some labels. Its stream
@@ -71,17 +71,18 @@ Message labels_message(std::string_view did, std::span<const Bytes> labels);
 class Labeler {
  public:
   /// Turns the `number`th account of the population into a labeler. The population and the subjects
-  /// must outlive it.
+  /// must outlive the labeler.
   Labeler(std::uint64_t seed, std::size_t number, Population& population, const Subjects& subjects,
           Timestamp now);
 
   const std::string& did() const { return account().did; }
   Account& account() const { return population_.at(number_); }
 
-  /// At random, after a step of the network: a frame with one label, or with a few.
+  /// Publishes at random a frame with one label, or with a few. To be called after a step of the
+  /// network.
   void happen(Timestamp now);
 
-  /// A requested label; `src` is filled in.
+  /// A requested label, whose `src` is filled in.
   struct Wanted {
     Label label;
     std::optional<LabelFlaw> flaw = std::nullopt;
@@ -89,17 +90,17 @@ class Labeler {
   /// Publishes one frame with these labels. Each label without a flaw must have a datetime in
   /// `cts`. Returns the frame's seq.
   std::int64_t say(std::vector<Wanted> wanted);
-  /// Sends the newest frame again, with the same number. False: there is none yet.
+  /// Sends the newest frame again, with the same number. Returns false if there is none yet.
   bool repeat();
 
   MessageLog& log() { return log_; }
-  /// The current labels: {src, seq, labels: [{src, uri, val, neg, cts, exp, cid, seq}]}, by URI and
-  /// value; absent fields are null. Of several labels with one URI and value the last by (cts, seq)
-  /// counts; withdrawn ones are included with `neg`.
+  /// Returns the current labels: {src, seq, labels: [{src, uri, val, neg, cts, exp, cid, seq}]}, by
+  /// URI and value. Absent fields are null. If several labels have the same URI and value, the last
+  /// by (cts, seq) counts. Withdrawn labels are included with `neg`.
   nlohmann::ordered_json state() const;
 
  private:
-  /// URI and value.
+  /// A key has the URI and the value of a label.
   using Key = std::pair<std::string, std::string>;
   struct Standing {
     Label label;

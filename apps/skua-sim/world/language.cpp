@@ -15,7 +15,7 @@ namespace {
 /// The share of threads about the favourite topic of their author.
 constexpr double kFavourite = 0.5;
 
-/// `at://DID/...`
+/// Returns the DID of a URI `at://DID/...`.
 std::string_view account_in(std::string_view uri) {
   constexpr std::size_t kScheme = 5;
   uri.remove_prefix(std::min(kScheme, uri.size()));
@@ -36,13 +36,14 @@ std::string make(std::string_view section, Random& random) {
   return phrases.make(phrases.section(section), random, {});
 }
 
-// Numbers of no section, for what a template may contain besides sections.
+// These values are the numbers of no section. They stand for the parts of a template that are not
+// sections.
 constexpr std::size_t kNothing = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kTopic = kNothing - 1;
 constexpr std::size_t kCapitalTopic = kNothing - 2;
 constexpr std::size_t kNumber = kNothing - 3;
 
-/// Letters beyond ASCII stay as they are.
+/// Appends a text with a capital first letter. Letters beyond ASCII stay unchanged.
 void append_capital(std::string& out, std::string_view text) {
   const std::size_t begin = out.size();
   out += text;
@@ -130,7 +131,8 @@ void Phrases::add(std::string_view text) {
   }
 }
 
-/// A section cannot contain itself, because the names in it are those of earlier sections.
+/// Parses a template. A section cannot contain itself, because the names in it are those of earlier
+/// sections.
 Phrases::Template Phrases::parse(std::string_view line) const {
   Template pieces;
   while (!line.empty()) {
@@ -229,7 +231,8 @@ std::string_view Language::read_head(std::string_view text) {
   return text;
 }
 
-/// `old maps = oldmaps`: the words, and the hashtag if it differs.
+/// Adds a topic of a line such as `old maps = oldmaps`: the words, and the hashtag if it differs
+/// from the words.
 void Language::add_topic(std::string_view line) {
   constexpr std::string_view kIs = " = ";
   const std::size_t is = line.find(kIs);

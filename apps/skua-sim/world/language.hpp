@@ -17,18 +17,18 @@ struct TextFile {
   std::string_view text;
 };
 
-/// The files of apps/skua-sim/texts, in the order of their names. They live as long as the program.
+/// Returns the files of apps/skua-sim/texts, sorted by name. The texts live as long as the program.
 std::vector<TextFile> text_files();
 
-/// Random texts made of the sections of a text file, whose format apps/skua-sim/texts/common.txt
-/// explains. Immutable after `add`: many threads may read it.
+/// Makes random texts of the sections of a text file, whose format apps/skua-sim/texts/common.txt
+/// explains. Immutable after the calls of `add`, so that many threads may read it.
 class Phrases {
  public:
-  /// Adds the sections of a file. Throws std::logic_error with the line that has no section before
-  /// it, names a section that is not defined before it, or defines one again.
+  /// Adds the sections of a file. Throws std::logic_error with the line if the line has no section
+  /// before it, names a section that is not defined before it, or defines a section again.
   void add(std::string_view text);
 
-  /// The number of a section. Throws std::logic_error if it is missing or empty.
+  /// Returns the number of a section. Throws std::logic_error if the section is missing or empty.
   std::size_t section(std::string_view name) const;
 
   /// Appends a random text of a section about `topic`.
@@ -36,7 +36,7 @@ class Phrases {
   std::string make(std::size_t section, Random& random, std::string_view topic) const;
 
  private:
-  /// A literal, and then a random text of a section.
+  /// A literal that precedes a random text of a section.
   struct Piece {
     std::string literal;
     std::size_t section;
@@ -49,7 +49,7 @@ class Phrases {
   std::vector<std::vector<Template>> sections_;
 };
 
-/// What a text is. The sections of a language's file have these names (`kTextNames`).
+/// The kinds of texts. The sections of a language's file have these names (`kTextNames`).
 enum class Text : std::uint8_t {
   post,
   more,  // a sentence that continues a post
@@ -80,14 +80,14 @@ class Language {
   /// Throws std::logic_error if the file has no tag, share or topic, or if a text is missing.
   Language(std::string_view common, TextFile file);
 
-  /// A language tag (BCP 47).
+  /// Returns the language tag (BCP 47).
   const std::string& tag() const { return tag_; }
-  /// The weight of the language in the network.
+  /// Returns the weight of the language in the network.
   double share() const { return share_; }
   std::size_t topics() const { return topics_.size(); }
-  /// The text between two words or sentences: a space, or nothing.
+  /// Returns the text between two words or sentences: a space, or nothing.
   std::string_view space() const { return space_; }
-  /// A topic as a hashtag without `#`.
+  /// Returns a topic as a hashtag without `#`.
   const std::string& hashtag(std::size_t topic) const { return topics_[topic].hashtag; }
 
   std::string make(Text kind, Random& random, std::size_t topic) const;
@@ -98,7 +98,7 @@ class Language {
     std::string hashtag;
   };
 
-  /// Reads the text before the first section that is not [topic]; returns the rest.
+  /// Reads the text before the first section that is not [topic]. Returns the rest.
   std::string_view read_head(std::string_view text);
   void add_topic(std::string_view line);
 
@@ -110,14 +110,14 @@ class Language {
   std::array<std::size_t, kTextNames.size()> sections_{};
 };
 
-/// All languages, which are read at the first call.
+/// Returns all languages, which are read at the first call.
 const std::vector<Language>& languages();
 
-/// The sections of common.txt, which belong to no language.
+/// Returns the sections of common.txt, which belong to no language.
 const Phrases& common_phrases();
 
-/// The language and the topic of texts. Both follow from a DID or a URI, so that all posts of a
-/// thread are in one language and about one topic, and nothing has to be remembered.
+/// The language and the topic of texts. Both are derived from a DID or a URI, so that all posts of
+/// a thread have one language and one topic, and nothing has to be stored.
 struct Theme {
   const Language* language;
   std::size_t topic;
@@ -126,31 +126,32 @@ struct Theme {
   const std::string& hashtag() const { return language->hashtag(topic); }
 };
 
-/// The language in which an account writes.
+/// Returns the language in which an account writes.
 const Language& language_of_account(std::string_view did);
-/// Its language and its favourite topic.
+/// Returns the language and the favourite topic of an account.
 Theme theme_of_account(std::string_view did);
-/// What a thread is about: the theme of the account that started it, or another topic in its
-/// language. `root`: the URI of the first post.
+/// Returns the theme of a thread: the theme of the account that started the thread, or another
+/// topic in the language of this account. `root` is the URI of the first post.
 Theme theme_of_thread(std::string_view root);
-/// A theme for anything else, in the language of an account.
+/// Returns a theme for any other text, in the language of an account.
 Theme random_theme(Random& random, std::string_view did);
-/// The display name of an account.
+/// Returns the display name of an account.
 std::string display_name_of(std::string_view did);
 
-/// The first part of a handle: `quiet-heron42`. Lower-case letters, digits, and hyphens within.
+/// Returns the first part of a handle, such as `quiet-heron42`. It has lower-case letters, digits,
+/// and hyphens within.
 std::string random_name(Random& random);
 
-/// A lower-case English word.
+/// Returns a lower-case English word.
 std::string random_word(Random& random);
 
-/// The value of a label.
+/// Returns the value of a label.
 std::string random_label(Random& random);
 
-/// The domain of a fictional site: `quietheron.example`.
+/// Returns the domain of a fictional site, such as `quietheron.example`.
 std::string random_domain(Random& random);
 
-/// A web address of such a site.
+/// Returns a web address of a fictional site.
 std::string random_link(Random& random);
 
 }  // namespace skua::sim

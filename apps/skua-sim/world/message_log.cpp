@@ -14,8 +14,8 @@ namespace {
 
 using repo::CborWriter;
 
-/// Writes a message's header, and the fields in the order of the calls, which must be DAG-CBOR's
-/// order.
+/// Writes the header of a message, and the fields in the order of the calls, which must be the
+/// order of DAG-CBOR.
 class MessageWriter {
  public:
   MessageWriter(std::string_view type, std::string_view did, std::size_t fields)
@@ -29,7 +29,7 @@ class MessageWriter {
     cbor_.map(fields);
   }
 
-  /// Leaves a gap for the value, which the host inserts.
+  /// Leaves a gap for the value of `seq`, which the host inserts.
   void seq() {
     cbor_.string("seq");
     message_.seq_at = message_.bytes.size();
@@ -188,7 +188,8 @@ std::vector<RenumberedRun> MessageLog::restart_numbers() {
     ++runs.back().count;
     entry.seq = next_seq_++;
   }
-  // Waiters for a position beyond the old end find a frame now.
+  // The renumbered messages have positions beyond the old end, so waiters for such a position find
+  // a frame now.
   wake_waiters();
   return runs;
 }
@@ -196,7 +197,7 @@ std::vector<RenumberedRun> MessageLog::restart_numbers() {
 std::int64_t MessageLog::append(std::shared_ptr<const Message> message, std::int64_t seq) {
   bytes_ += message->bytes.size();
   entries_.push_back({std::move(message), seq});
-  // The newest message stays, however large it is, for the readers that wait for it.
+  // The newest message is kept even if it exceeds the window, because readers wait for it.
   while (bytes_ > window_bytes_ && entries_.size() > 1) {
     bytes_ -= entries_.front().message->bytes.size();
     entries_.pop_front();
@@ -207,8 +208,8 @@ std::int64_t MessageLog::append(std::shared_ptr<const Message> message, std::int
 }
 
 void MessageLog::wake_waiters() {
-  // Woken readers may wait again, or cancel other waiters. So the list is moved away first, and
-  // each waiter is checked before it is called.
+  // Woken readers may wait again, or cancel other waiters. The list is therefore moved away first,
+  // and each waiter is checked before it is called.
   for (auto& weak : std::exchange(waiters_, {})) {
     const auto waiter = weak.lock();
     if (!waiter) continue;

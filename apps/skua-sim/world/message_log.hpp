@@ -27,23 +27,23 @@ class FrameSource {
 
   virtual std::uint64_t begin() const = 0;
   virtual std::uint64_t end() const = 0;
-  /// True: `end()` may still grow.
+  /// Returns true if `end()` may still grow.
   virtual bool grows() const = 0;
 
-  /// The frame, its seq included. `position` is in [begin(), end()). The bytes are valid while the
-  /// pointer exists.
+  /// Returns the frame with its seq. `position` is in [begin(), end()). The bytes are valid while
+  /// the pointer exists.
   virtual std::shared_ptr<const Bytes> frame(std::uint64_t position) const = 0;
-  /// Nothing: the frame has none (as #info), or is unreadable.
+  /// Returns the seq; nothing if the frame has none (as #info), or is unreadable.
   virtual std::optional<std::int64_t> seq(std::uint64_t position) const = 0;
 
-  /// The first kept position whose seq is greater than `cursor` (with `inclusive`: not less);
-  /// `end()` if there is none.
+  /// Returns the first kept position whose seq is greater than `cursor` or, with `inclusive`, not
+  /// less than `cursor`; `end()` if there is none.
   virtual std::uint64_t position_after(std::int64_t cursor, bool inclusive) const = 0;
   virtual std::optional<std::int64_t> first_seq() const = 0;
   virtual std::optional<std::int64_t> last_seq() const = 0;
 
-  /// Calls `wake` once when `end()` has grown past `position` (at once if it already has);
-  /// destroying the returned token cancels this.
+  /// Calls `wake` once when `end()` has grown past `position`, or at once if it already has.
+  /// Destroying the returned token cancels the call.
   using Token = std::shared_ptr<void>;
   virtual Token when_past(std::uint64_t position, std::function<void()> wake) = 0;
 };
@@ -53,15 +53,15 @@ class FrameSource {
 struct Message {
   /// The frame without the value of `seq`.
   Bytes bytes;
-  /// The position of the value of `seq` in `bytes`; nothing: the message has none (#info).
+  /// The position of the value of `seq` in `bytes`; nothing if the message has no seq (#info).
   std::optional<std::size_t> seq_at;
   /// The account; empty for #info.
   std::string did;
-  /// False: a dishonest message, which a verifying reader drops.
+  /// False for a dishonest message, which a verifying reader drops.
   bool honest = true;
 };
 
-/// The frame with its number.
+/// Returns the frame with its number.
 Bytes numbered(const Message& message, std::int64_t seq);
 
 /// Successive messages whose numbers changed from old_first, old_first + 1, ... to new_first, ...
@@ -71,19 +71,21 @@ struct RenumberedRun {
   std::int64_t count = 0;
 };
 
-/// The published messages of one host (the relay, or a PDS), with its numbers: the newest
-/// `window_bytes` of them, as a relay keeps the last hours. One thread.
+/// The published messages of one host (the relay, or a PDS) with its numbers. The newest
+/// `window_bytes` of messages are kept, as a relay keeps the last hours. One thread.
 class MessageLog final : public FrameSource {
  public:
-  /// `first_seq`: the number of the first message; `stride`: the difference between numbers.
+  /// `first_seq` is the number of the first message, and `stride` is the difference between
+  /// successive numbers.
   explicit MessageLog(std::size_t window_bytes, std::int64_t first_seq = 1, std::int64_t stride = 1)
       : window_bytes_(window_bytes), stride_(stride), next_seq_(first_seq) {}
 
-  /// Numbers a message and wakes its waiters. Returns its seq (0: it has none).
+  /// Numbers a message and wakes its waiters. Returns its seq, or 0 if the message has none.
   std::int64_t publish(std::shared_ptr<const Message> message);
-  /// Publishes with the number of the previous message, for a host that repeats itself.
+  /// Publishes a message with the number of the previous message, to simulate a host that repeats
+  /// itself.
   std::int64_t publish_with_last_seq(std::shared_ptr<const Message> message);
-  /// The next message skips `count` numbers.
+  /// Lets the next message skip `count` numbers.
   void skip_numbers(std::int64_t count) { next_seq_ += count; }
   /// Simulates a host that was rebuilt from its upstream hosts: it has the same messages with new
   /// numbers from 1, at new positions. A reader notices this only if the old numbers were higher.
@@ -121,7 +123,8 @@ class MessageLog final : public FrameSource {
   std::deque<std::weak_ptr<Waiter>> waiters_;
 };
 
-/// An op of a #commit message. `cid`: of a create or update; `prev`: of an update or delete.
+/// An op of a #commit message. `cid` is set in a create or update, and `prev` in an update or
+/// delete.
 struct CommitOp {
   std::string_view action;  // a literal
   std::string path;
@@ -140,19 +143,19 @@ struct CommitFrame {
   /// The commit block's CID, which is the CAR's root too.
   atproto::Cid commit;
   std::vector<CommitOp> ops;
-  /// The commit, records, tree nodes.
+  /// The blocks: the commit, records and tree nodes.
   std::vector<std::pair<atproto::Cid, Bytes>> blocks;
 };
 
 Message commit_message(const CommitFrame& commit);
 
-/// #sync: the state of a repository. `commit` is the commit's block.
+/// Returns a #sync message, which has the state of a repository. `commit` is the commit's block.
 Message sync_message(std::string_view did, Timestamp time, std::string_view rev,
                      ByteView commit_block);
 
 Message identity_message(std::string_view did, Timestamp time, std::string_view handle);
 
-/// If `status` is empty, the message has none.
+/// Returns an #account message. If `status` is empty, the message has no status.
 Message account_message(std::string_view did, Timestamp time, bool active, std::string_view status);
 
 }  // namespace skua::sim

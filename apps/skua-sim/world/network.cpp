@@ -50,7 +50,7 @@ std::string_view hostility_name(Hostility kind) {
   return {};
 }
 
-/// Owns the parts and steps them; each refers only to earlier ones.
+/// Owns the parts of the network and steps them. Each part refers only to earlier ones.
 class Network::Impl {
  public:
   Impl(const NetworkSettings& settings, std::vector<std::string> host_urls, Timestamp start,
@@ -192,7 +192,8 @@ class Network::Impl {
     return account == nullptr ? incidents_.join(last_) : activity_.act(*account, last_);
   }
 
-  /// Publishes the message that `make` creates from the newest commit of some account, if it can.
+  /// Publishes the message that `make` creates from the newest commit of some account, if it can be
+  /// made.
   template <class Make>
   bool say_hostile(Make make) {
     const auto& commits = announcements_.commits();
@@ -213,7 +214,7 @@ class Network::Impl {
 
   Timestamp last_;
   Random random_;
-  /// A separate generator, so that hostile messages do not change honest events.
+  /// Hostile messages use a separate generator, so that they do not change honest events.
   Random hostile_random_;
   Subjects subjects_;
   RecordWriter records_;

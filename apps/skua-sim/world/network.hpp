@@ -20,37 +20,38 @@ namespace skua::sim {
 
 struct NetworkSettings {
   std::uint64_t seed = 1;
-  /// Accounts that act.
+  /// The number of accounts that act.
   std::size_t accounts = 200;
-  /// Accounts that exist only in references: likes, follows and replies refer to them and to their
-  /// posts, which are never sent.
+  /// The number of accounts that exist only in references: likes, follows and replies refer to
+  /// these accounts and to their posts, which are never sent.
   std::size_t outsiders = 4'000;
   /// The share of references to outsiders, 0 to 1.
   double outside_share = 0.3;
   /// The total number of records before the first message.
   std::size_t records = 0;
-  /// How unequally they are distributed (see share_before).
+  /// The inequality of the distribution of records over the accounts (see share_before).
   double records_spread = 1;
   std::size_t hosts = 3;
-  /// Keeps the blocks of records: required for getRepo and the dump. Otherwise a capture of any
-  /// length fits in memory.
+  /// If true, the blocks of records are kept, as getRepo and the dump require. If false, a capture
+  /// of any length fits in memory.
   bool keep_records = true;
-  /// The frequency of events that are rare on the real network, so that tests see them. 1: for the
-  /// stress suite; 0: none. These events are account events, moves, key rotations, handle contests,
-  /// records that violate their lexicon, odd rkeys, many ops in one commit, and one key twice in
-  /// one commit.
+  /// The frequency of events that are rare on the real network, so that tests see them. 1 is for
+  /// the stress suite, and 0 excludes them. These events are account events, moves, key rotations,
+  /// handle contests, records that violate their lexicon, odd rkeys, many ops in one commit, and
+  /// one key twice in one commit.
   double oddities = 1;
-  /// No commit names a path twice: sync 1.1 forbids it, but older hosts do it.
+  /// If true, no commit names a path twice. Sync 1.1 forbids such commits, but older hosts send
+  /// them.
   bool one_op_a_path = false;
-  /// All accounts act equally often; otherwise a few make most of the traffic.
+  /// If true, all accounts act equally often; otherwise a few make most of the traffic.
   bool even = false;
-  /// The labeler's address, http://127.0.0.1:2002; the first account becomes the labeler. Empty:
-  /// none.
+  /// The labeler's address, such as http://127.0.0.1:2002; the first account becomes the labeler.
+  /// Empty if there is no labeler.
   std::string labeler_url;
 };
 
 enum class AccountStatus : std::uint8_t { active, deactivated, suspended, takendown, deleted };
-/// The name in the protocol.
+/// Returns the name of a status in the protocol.
 std::string_view status_name(AccountStatus status);
 
 /// The public state of an account, for the servers.
@@ -88,65 +89,69 @@ class Labeler;
 /// The activity is a sequence of `step`s. Messages go to `publish`, in order.
 class Network {
  public:
-  /// `publish(host, message)`: a PDS sends a message; the relay forwards it.
+  /// Receives each message of a PDS; the relay forwards the message.
   using Publish = std::function<void(std::size_t host, std::shared_ptr<const Message> message)>;
 
-  /// `host_urls`: the addresses of the PDSes, for the DID documents: `http://127.0.0.1:2001`.
+  /// `host_urls` has the addresses of the PDSes for the DID documents, such as
+  /// `http://127.0.0.1:2001`.
   Network(const NetworkSettings& settings, std::vector<std::string> host_urls, Timestamp start,
           Publish publish);
   ~Network();
 
-  /// Makes the next event, at `now` (never before the time of the last call). Returns the number of
-  /// record operations and account or identity events.
+  /// Makes the next event at `now`, which must not precede the time of the last call. Returns the
+  /// number of record operations and account or identity events.
   std::size_t step(Timestamp now);
 
-  /// Publishes one hostile message, made from an account's newest commit. False: there is no commit
-  /// yet.
+  /// Publishes one hostile message, made from an account's newest commit. Returns false if there is
+  /// no commit yet.
   bool provoke(Hostility kind, Timestamp now);
   /// Publishes a copy of an account's newest commit in the name of `did`, an account outside this
-  /// network, with `bytes` additional bytes. False: there is no commit yet.
+  /// network, with `bytes` additional bytes. Returns false if there is no commit yet.
   bool provoke_as(const std::string& did, std::size_t bytes, Timestamp now);
 
   /// Causes a rare event for some active account: `move`, `take_handle`, `leave_for_good`...
-  /// Returns the number of record operations and events, 0 if it was not possible; nothing: unknown
-  /// name.
+  /// Returns the number of record operations and events, 0 if the event was not possible, and
+  /// nothing if the name is unknown.
   std::optional<std::size_t> cause(std::string_view incident, Timestamp now);
 
-  /// Null: there is no labeler.
+  /// Returns null if there is no labeler.
   Labeler* labeler() const;
-  /// Changes the key for labels; the labeler's host announces this.
+  /// Changes the key for labels. The labeler's host announces the change.
   void rotate_label_key(Timestamp now);
 
-  /// Commits a new record of a collection of the network by an active account. Returns its key;
-  /// nothing: unknown account or collection, or the collection has no room.
+  /// Commits a new record of a collection of the network by an active account. Returns the record's
+  /// key; nothing if the account or collection is unknown, or the collection has no room.
   std::optional<std::string> create_record(std::string_view did, std::string_view collection,
                                            Timestamp now);
-  /// Commits a record by an active account: `block` is its DAG-CBOR, and `path` need not be one of
-  /// the network. False: unknown account, or it is not active.
+  /// Commits a record by an active account. `block` is the DAG-CBOR of the record, and `path` need
+  /// not be one of the network. Returns false if the account is unknown or not active.
   bool put_record(std::string_view did, std::string path, Bytes block, Timestamp now);
-  /// Publishes an #identity message of an account. False: unknown account.
+  /// Publishes an #identity message of an account. Returns false if the account is unknown.
   bool identify(std::string_view did, Timestamp now);
-  /// Deletes the first record of a collection. False: there is none.
+  /// Deletes the first record of a collection. Returns false if there is none.
   bool delete_record(std::string_view did, std::string_view collection, Timestamp now);
-  /// Makes an account a labeler in the directory, at this address. False: unknown account.
+  /// Makes an account a labeler in the directory, at this address. Returns false if the account is
+  /// unknown.
   bool make_labeler(std::string_view did, std::string url, Timestamp now);
 
-  // Data for the servers. DIDs are in byte order.
+  // The following functions return data for the servers. DIDs are in byte order.
   const std::vector<std::string>& dids() const;
   std::optional<AccountView> account(std::string_view did) const;
-  /// The account that a handle leads to.
+  /// Returns the account to which a handle resolves.
   std::optional<std::string> resolve_handle(std::string_view handle) const;
-  /// The account's DID document; null: unknown, or a tombstone.
+  /// Returns the account's DID document; null if the account is unknown, or has a tombstone.
   nlohmann::ordered_json did_document(std::string_view did) const;
-  /// The account's PLC operations in the format of `/:did/log/audit` and `/export`, each with did,
-  /// cid, createdAt, nullified and operation.
+  /// Returns the account's PLC operations in the format of `/:did/log/audit` and `/export`, each
+  /// with did, cid, createdAt, nullified and operation.
   nlohmann::ordered_json plc_audit(std::string_view did) const;
-  /// The directory's operations in the order they were made, `count` after `after` (createdAt).
+  /// Returns `count` operations of the directory in the order of their creation, from the first one
+  /// after `after` (createdAt) on.
   nlohmann::ordered_json plc_export(std::string_view after, std::size_t count) const;
-  /// The repository as a CAR, whatever the account's status. With `since`: only the commit, the
-  /// tree and the records newer than that rev. Nothing: unknown account, or records are not kept.
+  /// Returns the repository as a CAR, whatever the account's status. With `since`, the CAR has only
+  /// the commit, the tree and the records newer than that rev. Returns nothing if the account is
+  /// unknown, or records are not kept.
   std::optional<Bytes> repository(std::string_view did, std::string_view since) const;
-  /// NSIDs of the collections in which an account has records.
+  /// Returns the NSIDs of the collections in which an account has records.
   std::vector<std::string> collections(std::string_view did) const;
 
   /// Writes the oracle: `<did>.car` of every account that has a repository (deleted accounts in

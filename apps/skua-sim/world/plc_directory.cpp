@@ -30,7 +30,7 @@ std::string base64url(ByteView bytes) {
   return text;
 }
 
-/// The JSON-LD contexts of a document with such a key.
+/// Returns the JSON-LD contexts of a document with such a key.
 std::string_view suite_context(const std::string& did_key) {
   const auto key = atproto::Multikey::parse_did_key(did_key);
   return key && key->curve == atproto::Curve::p256
@@ -137,7 +137,7 @@ nlohmann::ordered_json PlcDirectory::audit(std::string_view did) const {
 }
 
 nlohmann::ordered_json PlcDirectory::exported(std::string_view after, std::size_t count) const {
-  // An invalid or empty datetime means the beginning.
+  // An invalid or empty datetime stands for the beginning.
   const auto cursor = parse_datetime(after);
   auto entry = entries_.begin();
   if (cursor) {

@@ -16,7 +16,7 @@
 
 namespace skua::sim {
 
-/// Lower-case base32 (RFC 4648) without padding.
+/// Returns lower-case base32 (RFC 4648) without padding.
 std::string base32(ByteView bytes);
 
 /// The directory's entry for a labeler.
@@ -25,8 +25,8 @@ struct LabelerService {
   std::string url;
 };
 
-/// An operation of the PLC directory (web.plc.directory/spec/v0.1/did-plc): the identity of an
-/// account from now on.
+/// An operation of the PLC directory (web.plc.directory/spec/v0.1/did-plc), which sets the identity
+/// of an account from its time on.
 struct PlcOperation {
   std::vector<std::string> rotation_keys;  // did:key
   std::string signing_key;                 // did:key
@@ -37,30 +37,31 @@ struct PlcOperation {
   std::string signature;  // base64url without padding
 
   nlohmann::json to_json() const;
-  /// The CID of the signed operation. The next operation has it as `prev`.
+  /// Returns the CID of the signed operation. The next operation has this CID as `prev`.
   atproto::Cid cid() const;
 };
 
-/// Signs with one of the rotation keys.
+/// Signs an operation with one of its rotation keys.
 void sign_plc_operation(PlcOperation& operation, const atproto::SigningKey& rotation_key);
 
-/// The DID of a signed genesis operation: `did:plc:` and 24 characters of base32 of its hash.
+/// Returns the DID of a signed genesis operation: `did:plc:` and 24 characters of base32 of its
+/// hash.
 std::string plc_did(const PlcOperation& genesis);
 
-/// The DID document for an account's newest operation, in the directory's format.
+/// Returns the DID document for an account's newest operation, in the directory's format.
 nlohmann::ordered_json plc_document(const std::string& did, const PlcOperation& operation);
 
 /// All operations of a PLC directory in the order of their creation. One thread.
 class PlcDirectory {
  public:
-  /// Adds an account's next operation, signed. Its `createdAt` is later than that of all before it,
-  /// because `/export` continues from there.
+  /// Signs and adds an account's next operation. Its `createdAt` is later than that of all earlier
+  /// operations, because `/export` continues after a `createdAt`.
   void add(const std::string& did, PlcOperation operation, Timestamp now);
 
-  /// The account's newest operation; null: unknown.
+  /// Returns the account's newest operation; null if the account is unknown.
   const PlcOperation* newest(std::string_view did) const;
 
-  /// See Network.
+  /// The next two functions return the data of Network::plc_audit and Network::plc_export.
   nlohmann::ordered_json audit(std::string_view did) const;
   nlohmann::ordered_json exported(std::string_view after, std::size_t count) const;
 

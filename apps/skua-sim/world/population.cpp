@@ -95,7 +95,7 @@ Account* Population::random_busy(Random& random) {
   if (settings_.even) return random_active(random);
   if (active_ == 0) return nullptr;
   for (;;) {
-    // Inverse of the cumulative distribution: the account for a random share.
+    // The inverse of the cumulative distribution gives the account for a random share.
     const double whole = std::log1p(static_cast<double>(accounts_.size()) / kShift);
     const auto number = static_cast<std::size_t>(std::expm1(whole * random.unit()) * kShift);
     Account& account = accounts_[std::min(number, accounts_.size() - 1)];
@@ -158,7 +158,7 @@ void Population::rotate_key(Account& account, Timestamp now) {
   record_operation(account, now);
 }
 
-/// Alternates between the two curves.
+/// Changes the key for labels, and alternates between the two curves.
 void Population::renew_label_key(Account& account, Timestamp now) {
   const std::uint64_t generation = account.label_key_generation++;
   const auto curve = generation % 2 == 0 ? atproto::Curve::k256 : atproto::Curve::p256;

@@ -16,52 +16,52 @@
 
 namespace skua::sim {
 
-/// The share of all records for the accounts before `number` of `count`, 0 to 1. With a spread of
-/// 1, which all traffic has, the first of 2,000 accounts makes 1.8 %, the last 0.01 %; with 2 it is
-/// 10 % and 0.0003 %.
+/// Returns the share (0 to 1) of all records that the accounts before `number` of `count` have.
+/// With a spread of 1, which all traffic has, the first of 2,000 accounts makes 1.8 % and the last
+/// 0.01 %; with 2 the shares are 10 % and 0.0003 %.
 double share_before(std::size_t number, std::size_t count, double spread);
 
-/// The accounts, the handles that lead to them, and the PLC directory. Changes here are not
-/// published; Announcements does that. References to accounts stay valid. One thread.
+/// The accounts, their handles, and the PLC directory. Changes here are not published, because
+/// Announcements publishes them. References to accounts stay valid. One thread.
 class Population {
  public:
   Population(const NetworkSettings& settings, std::vector<std::string> host_urls);
 
-  /// A new account with a handle, keys and a genesis operation, and an empty repository.
+  /// Adds a new account with a handle, keys and a genesis operation, and an empty repository.
   Account& add(Timestamp now);
 
   std::size_t size() const { return accounts_.size(); }
   Account& at(std::size_t number) { return accounts_[number]; }
   Account* find(std::string_view did);
-  /// In byte order.
+  /// Returns all DIDs in byte order.
   const std::vector<std::string>& dids() const { return dids_; }
   std::size_t hosts() const { return host_urls_.size(); }
   const PlcDirectory& directory() const { return directory_; }
 
-  /// An account that may commit, with uniform probability; null: there is none.
+  /// Returns an account that may commit, with uniform probability; null if there is none.
   Account* random_active(Random& random);
-  /// The same with the probabilities of `share_before`: few accounts make most of the traffic. If
-  /// `even` is set, uniform.
+  /// Returns an account that may commit, with the probabilities of `share_before`, so that few
+  /// accounts make most of the traffic. If `even` is set, the probability is uniform.
   Account* random_busy(Random& random);
   std::size_t active() const { return active_; }
   void set_status(Account& account, AccountStatus status);
 
-  /// An unused handle of a host's domain.
+  /// Returns an unused handle of a host's domain.
   std::string fresh_handle(std::size_t host);
   std::optional<std::string> did_of(std::string_view handle) const;
   bool handle_valid(const Account& account) const;
 
-  // Each of these is one operation in the directory.
+  // Each of the following changes is one operation in the directory.
 
-  /// From now on the handle leads to the account, also if another account had it before. The
-  /// account's old handle leads nowhere.
+  /// Makes the handle resolve to the account from now on, even if it resolved to another account
+  /// before. The account's old handle no longer resolves.
   void change_handle(Account& account, const std::string& handle, Timestamp now);
   void rotate_key(Account& account, Timestamp now);
-  /// A new key for its labels; the first one turns the account into a labeler.
+  /// Gives the account a new key for labels. The first such key turns the account into a labeler.
   void renew_label_key(Account& account, Timestamp now);
   /// Moves the account to another host, which assigns a new signing key.
   void move(Account& account, std::size_t host, Timestamp now);
-  /// The handle of a deleted account leads nowhere.
+  /// Releases the handle of a deleted account, so that it no longer resolves.
   void release_handle(const Account& account);
 
  private:

@@ -11,8 +11,9 @@
 
 namespace skua::sim {
 
-/// Numbers that depend only on a seed and are the same with every compiler and standard library
-/// (whose distributions differ). SplitMix64: one addition and one mix per number. One thread.
+/// Generates numbers that depend only on a seed and are the same with every compiler and standard
+/// library, whose distributions differ. The algorithm is SplitMix64: one addition and one mix per
+/// number. One thread.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -25,11 +26,11 @@ class Random {
     return mixed ^ (mixed >> 31);
   }
 
-  /// 0 to `count` - 1; `count` is not 0.
+  /// Returns a number from 0 to `count` - 1. `count` must not be 0.
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
-  /// `low` to `high`, both included.
+  /// Returns a number from `low` to `high`, both included.
   std::size_t between(std::size_t low, std::size_t high) { return low + below(high - low + 1); }
-  /// At least 0, below 1.
+  /// Returns a number that is at least 0 and below 1.
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
   bool chance(double probability) { return unit() < probability; }
 
@@ -38,7 +39,8 @@ class Random {
     return items[below(std::size(items))];
   }
 
-  /// The index of a weight, with a probability of its share of the sum. The sum is not 0.
+  /// Returns the index of a weight, with a probability equal to its share of the sum. The sum must
+  /// not be 0.
   template <class Weights>
   std::size_t weighted(const Weights& weights) {
     double sum = 0;
@@ -57,7 +59,8 @@ class Random {
     return chosen;
   }
 
-  /// 0 to `count` - 1 by popularity (Zipf, exponent 1): rank 2n is half as likely as rank n.
+  /// Returns a number from 0 to `count` - 1 by popularity (Zipf, exponent 1): rank 2n is half as
+  /// likely as rank n.
   std::size_t popular(std::size_t count) {
     const double rank = std::pow(static_cast<double>(count) + 1, unit()) - 1;
     const auto index = static_cast<std::size_t>(rank);
@@ -68,7 +71,7 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Numbers that depend only on a text (FNV-1a, which the generator mixes).
+/// Returns a generator that depends only on a text (FNV-1a, which the generator mixes).
 inline Random random_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char letter : text) {
@@ -77,8 +80,8 @@ inline Random random_of(std::string_view text) {
   return Random(hash);
 }
 
-/// 32 bytes that depend on the seed, a name and a number, for keys and other values that must not
-/// depend on earlier events.
+/// Returns 32 bytes that depend on the seed, a name and a number, for keys and other values that
+/// must not depend on earlier events.
 inline atproto::Digest derive(std::uint64_t seed, std::string_view name, std::uint64_t number) {
   Bytes input(name.begin(), name.end());
   for (const std::uint64_t value : {seed, number}) {

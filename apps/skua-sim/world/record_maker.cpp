@@ -31,15 +31,15 @@ std::optional<std::string> fault_of(std::string_view nsid, std::string_view rkey
   return records::decode_record(nsid, rkey, document).invalid_reason;
 }
 
-/// `subject.uri` as the JSON pointer `/subject/uri`.
+/// Converts a path such as `subject.uri` to the JSON pointer `/subject/uri`.
 json::json_pointer pointer_to(std::string_view path) {
   std::string pointer = "/" + std::string(path);
   std::replace(pointer.begin(), pointer.end(), '.', '/');
   return json::json_pointer(pointer);
 }
 
-/// A value without the fault that a record's invalid reason states in these words; nothing: it has
-/// no such fault.
+/// Returns a value without a fault; nothing if the fault is unknown. `fault` has the words of the
+/// record's invalid reason.
 std::optional<json> value_without(std::string_view fault, Random& random, const Subjects& subjects,
                                   const StrongRef& post, Timestamp now) {
   if (fault == "missing" || fault == "must be a string") {
@@ -64,7 +64,8 @@ std::optional<json> value_without(std::string_view fault, Random& random, const 
 
 json make_minimal(Random& random, const Subjects& subjects, std::string_view nsid,
                   std::string_view rkey, Timestamp now) {
-  // Each field needs a few corrections, and no lexicon requires so many fields.
+  // Each field needs a few corrections, and no lexicon requires so many fields that the limit is
+  // reached.
   constexpr int kMaxCorrections = 200;
   const StrongRef post = subjects.post(random).post;
   json record = {{"$type", nsid}};
@@ -132,7 +133,7 @@ json media(Random& random, const Theme& theme) {
   }
 }
 
-/// A post, or sometimes a list, a feed or a starter pack of the network.
+/// Returns a post or, sometimes, a list, a feed or a starter pack of the network.
 StrongRef quotable(Random& random, const Subjects& subjects) {
   if (random.chance(0.1)) {
     for (const auto* recent : {&subjects.lists, &subjects.feeds, &subjects.starter_packs}) {
@@ -163,8 +164,8 @@ bool is_quote(const json& embed) {
   return embed.at("$type") == "app.bsky.embed.record";
 }
 
-/// One sentence, or a few if it is not an answer or a comment. At most 200 characters, if no
-/// sentence has more than 100.
+/// Returns one sentence or, if it is not an answer or a comment, sometimes a few. The result has at
+/// most 200 characters if no sentence has more than 100.
 std::string sentences(Random& random, const Theme& theme, Text first) {
   constexpr std::size_t kLong = 100;
   std::string text = theme.make(first, random);
@@ -182,7 +183,7 @@ std::string sentences(Random& random, const Theme& theme, Text first) {
   return text;
 }
 
-/// A post to answer, if possible of a thread in this language.
+/// Returns a post to answer, if possible of a thread in this language.
 KnownPost parent_for(Random& random, const Subjects& subjects, const Language& language) {
   constexpr int kTries = 6;
   KnownPost post = subjects.post(random);
@@ -262,7 +263,7 @@ std::string RecordMaker::list_uri(const Account& author) {
   return "at://" + subjects_.account(random_) + "/app.bsky.graph.list/3kwordlist2ab";
 }
 
-/// Records that refer to another account or record.
+/// Makes the subject of records that refer to another account or record.
 json RecordMaker::subject_of(Collection collection, const Account& author, Timestamp now) {
   json record = typed(collection);
   record["createdAt"] = client_datetime(random_, now);
@@ -334,7 +335,7 @@ json RecordMaker::gate(Collection collection, const Account& author, const std::
   return record;
 }
 
-/// Records that help others to find accounts: lists, starter packs, feeds.
+/// Makes records that help accounts to be found: lists, starter packs, feeds.
 json RecordMaker::curated(Collection collection, const Account& author, Timestamp now) {
   const Theme theme = random_theme(random_, author.did);
   json record = typed(collection);

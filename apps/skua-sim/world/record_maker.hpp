@@ -13,10 +13,11 @@
 
 namespace skua::sim {
 
-/// A random record of a collection that has a struct (`records::Record`), with the fields that its
-/// decoder requires and no others. The decoder names a fault, the field gets a value without this
-/// fault, and so on until the record is valid. References name a post or an account of the network.
-/// Throws std::logic_error if the decoder reports a fault that this function cannot correct.
+/// Makes a random record of a collection that has a struct (`records::Record`), with the fields
+/// that its decoder requires and no others. The decoder names a fault, the field gets a value
+/// without this fault, and this is repeated until the record is valid. References name a post or an
+/// account of the network. Throws std::logic_error if the decoder reports a fault that this
+/// function cannot correct.
 nlohmann::json make_minimal(Random& random, const Subjects& subjects, std::string_view nsid,
                             std::string_view rkey, Timestamp now);
 
@@ -26,7 +27,7 @@ class RecordMaker {
  public:
   RecordMaker(Random& random, const Subjects& subjects) : random_(random), subjects_(subjects) {}
 
-  /// A record of an account, as of `now`. Gates are about the post with the key `rkey`. A
+  /// Makes a record of an account, as of `now`. Gates are about the post with the key `rkey`. A
   /// collection without an enumerator gets a minimal record.
   nlohmann::json make(Collection collection, const Account& author, const std::string& rkey,
                       Timestamp now);
@@ -46,17 +47,17 @@ class RecordMaker {
   const Subjects& subjects_;
 };
 
-/// app.bsky.feed.post of an account: text and facets, replies, quotes, media.
+/// Makes an app.bsky.feed.post of an account: text and facets, replies, quotes, media.
 nlohmann::json make_post(Random& random, const Subjects& subjects, const std::string& did,
                          const std::string& rkey, Timestamp now);
 
-/// A datetime as clients write it: mostly milliseconds and Z.
+/// Returns a datetime as clients write it, mostly with milliseconds and Z.
 std::string client_datetime(Random& random, Timestamp now);
 
-/// A blob that does not exist.
+/// Returns a blob that does not exist.
 nlohmann::json random_blob(Random& random, const std::string& mime_type, std::size_t max_size);
 
-/// A com.atproto.repo.strongRef.
+/// Returns a com.atproto.repo.strongRef.
 nlohmann::json strong_ref(const StrongRef& ref);
 
 }  // namespace skua::sim

@@ -108,7 +108,7 @@ std::optional<std::string> RecordWriter::new_key(Account& account, Collection co
     if (taken.contains(words)) return std::nullopt;
     return words;
   }
-  // Clients write a moment before the host commits.
+  // The record is a moment older than the commit, because clients write before the host commits.
   const auto written = now - std::chrono::microseconds(random_.below(1'000));
   const auto tid = atproto::Tid::from_time(written, static_cast<unsigned>(random_.next()));
   account.last_rkey = std::max(tid, atproto::Tid{account.last_rkey.value + 1});

@@ -20,21 +20,21 @@ class RecordWriter {
   RecordWriter(Random& random, Subjects& subjects)
       : random_(random), subjects_(subjects), maker_(random, subjects) {}
 
-  /// A collection of the network's mix in which the account can create another record.
+  /// Returns a collection of the network's mix in which the account can create another record.
   Collection collection_for_new(const Account& account);
 
-  /// A key for a new record; nothing: the collection has no room (its `self` exists, or all posts
-  /// have gates).
+  /// Returns a key for a new record; nothing if the collection has no room (its `self` exists, or
+  /// all posts have gates).
   std::optional<std::string> new_key(Account& account, Collection collection, Timestamp now);
 
-  /// A new record; nothing: no key is available.
+  /// Creates a record; nothing if no key is available.
   std::optional<Write> create(Account& account, Collection collection, Timestamp now);
-  /// A new record with an unused key.
+  /// Creates a record with an unused key.
   Write create_at(Account& account, Collection collection, const std::string& rkey, Timestamp now);
-  /// The same with a record of the caller.
+  /// Stores a record of the caller with an unused key.
   Write put_new(Account& account, Collection collection, const std::string& rkey,
                 const nlohmann::json& record);
-  /// New content for a used key.
+  /// Replaces the content of a used key.
   Write replace(const Account& account, Collection collection, const std::string& rkey,
                 Timestamp now);
   /// Removes a key from the account by its index.
@@ -56,7 +56,8 @@ class RecordWriter {
 
 std::string path_of(Collection collection, const std::string& rkey);
 
-/// Throws std::logic_error if the record has no DAG-CBOR form, because this program created it.
+/// Returns the DAG-CBOR of a record. Throws std::logic_error if the record has none, because this
+/// program created the record.
 Bytes block_of(const nlohmann::json& record);
 
 }  // namespace skua::sim

@@ -20,7 +20,7 @@ void RichText::mention(std::string_view handle, const std::string& did) {
 }
 
 void RichText::link(const std::string& uri) {
-  // As clients show it: without the scheme, and shortened.
+  // The shown text of a link is that of clients: without the scheme, and shortened.
   constexpr std::size_t kShown = 24;
   std::string shown = uri.substr(uri.find("//") + 2);
   if (shown.size() > kShown) shown = shown.substr(0, kShown) + "...";
@@ -45,7 +45,7 @@ RichText random_rich_text(Random& random, const Subjects& subjects, const Theme&
     text.words(" ");
   }
   text.words(words);
-  // No kind of feature twice behind the words; hashtags are the most frequent.
+  // The features after the words have different kinds; hashtags are the most frequent.
   constexpr std::array kShares = {2.0, 1.0, 1.0};
   const std::size_t first = random.weighted(kShares);
   for (std::size_t i = begins_with_mention ? 1 : 0; i < features; ++i) {

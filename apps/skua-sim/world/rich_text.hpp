@@ -11,7 +11,7 @@
 
 namespace skua::sim {
 
-/// A text with app.bsky.richtext.facet: text is appended, and offsets count UTF-8 bytes.
+/// A text with app.bsky.richtext.facet. Each call appends text, and offsets count UTF-8 bytes.
 class RichText {
  public:
   void words(std::string_view text) { text_ += text; }
@@ -20,7 +20,7 @@ class RichText {
   void tag(std::string_view tag);
 
   const std::string& text() const { return text_; }
-  /// A JSON array, maybe empty.
+  /// Returns a JSON array, which may be empty.
   const nlohmann::json& facets() const { return facets_; }
 
  private:
@@ -30,8 +30,8 @@ class RichText {
   nlohmann::json facets_ = nlohmann::json::array();
 };
 
-/// Words to which mentions, links and hashtags of the theme may be added, at most two: one of them
-/// before the words. They take at most 90 characters.
+/// Returns words with at most two mentions, links or hashtags of the theme, one of them before the
+/// words. These take at most 90 characters.
 RichText random_rich_text(Random& random, const Subjects& subjects, const Theme& theme,
                           std::string_view words);
 

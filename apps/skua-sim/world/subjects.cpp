@@ -14,7 +14,7 @@ namespace {
 
 /// The number of posts of each outsider.
 constexpr std::uint64_t kPostsOfOutsider = 500;
-/// The share of references to outsiders' posts that go to popular ones.
+/// The share of references to outsiders' posts that refer to popular ones.
 constexpr double kToPopular = 0.08;
 constexpr double kStartsThread = 0.6;
 
@@ -52,7 +52,8 @@ KnownPost Subjects::post(Random& random) const {
   const bool outside = posts_.empty() || random.chance(outside_share_);
   if (!outside || outsiders_ == 0) {
     if (posts_.empty()) {
-      // There are no posts yet and no other accounts: an older post of an outsider.
+      // There are no posts yet, and the settings have no outsiders, so the result is the first post
+      // of outsider 0.
       StrongRef post = outside_post(0, 0);
       return {post, post};
     }

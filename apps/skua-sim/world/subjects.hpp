@@ -65,7 +65,7 @@ constexpr std::string_view nsid_of(Collection collection) {
   return kCollectionRules.at(static_cast<std::size_t>(collection)).nsid;
 }
 
-/// Whether the lexicon allows only one record per repository, with the key `self`.
+/// Returns whether the lexicon allows only one record per repository, with the key `self`.
 constexpr bool is_singleton(Collection collection) {
   return kCollectionRules.at(static_cast<std::size_t>(collection)).is_singleton;
 }
@@ -82,7 +82,7 @@ struct KnownAccount {
   std::string handle;
 };
 
-/// A post that can be answered: `root` is the first post of its thread, which may be the post
+/// A post that can be answered. `root` is the first post of its thread, which may be the post
 /// itself.
 struct KnownPost {
   StrongRef post;
@@ -105,7 +105,7 @@ class Recent {
   }
   bool empty() const { return items_.empty(); }
   const std::vector<T>& items() const { return items_; }
-  /// `age` 0 is the newest; below the number of items.
+  /// Returns the item of an age. Age 0 is the newest; `age` must be below the number of items.
   const T& newest(std::size_t age) const {
     return items_[(next_ + items_.size() - 1 - age) % items_.size()];
   }
@@ -118,7 +118,7 @@ class Recent {
 
 /// The subjects of records: accounts of the network and their recent posts, and outsiders, a
 /// population that exists only in references. The outsiders and their posts are derived from the
-/// seed and a number; none is stored. One thread.
+/// seed and a number, so none is stored. One thread.
 class Subjects {
  public:
   Subjects(std::uint64_t seed, std::size_t outsiders, double outside_share, Timestamp start);
@@ -126,15 +126,16 @@ class Subjects {
   void add_account(KnownAccount account) { accounts_.push_back(std::move(account)); }
   void add_post(KnownPost post) { posts_.add(std::move(post)); }
 
-  /// A post to like, repost, quote or answer. A few posts recur often, most are new.
+  /// Returns a post to like, repost, quote or answer. A few posts recur often, but most are new.
   KnownPost post(Random& random) const;
-  /// The DID of an account.
+  /// Returns the DID of an account.
   std::string account(Random& random) const;
-  /// An account with its handle: the first one of an account of the network, which may have changed
-  /// since, or one that leads nowhere.
+  /// Returns an account with its handle. For an account of the network this is the first handle,
+  /// which may have changed since; for any other account the handle does not resolve.
   KnownAccount account_with_handle(Random& random) const;
 
-  /// Records of the network that others refer to. Do not pick from an empty one.
+  /// The records of the network to which other records refer. No item may be picked from an empty
+  /// list.
   Recent<StrongRef> reposts{1024};
   Recent<StrongRef> lists{256};
   Recent<StrongRef> starter_packs{64};

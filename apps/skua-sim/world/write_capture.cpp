@@ -70,7 +70,8 @@ std::vector<std::string> made_up_hosts(std::size_t count) {
   return urls;
 }
 
-/// One at a time, because the accounts of a large network would need much memory.
+/// Writes the documents one at a time, because the accounts of a large network would need much
+/// memory.
 void write_documents(const Network& network, const std::filesystem::path& file) {
   std::ofstream out(file);
   const char* separator = "[";

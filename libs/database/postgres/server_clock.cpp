@@ -46,6 +46,7 @@ void ServerClock::compare(Session& session) {
   const microseconds asked = steady_now();
   const Timestamp time = server_time(session);
   const microseconds answered = steady_now();
+  // The first comparison counts even if it is slow, because no better one exists.
   if (compared_ && answered - asked > kLongestAnswer) return;
   set(time, asked + (answered - asked) / 2);
   compared_ = true;

@@ -24,7 +24,8 @@ namespace skua::consumers {
 
 namespace {
 
-/// Stores the position up to which the work in the queues of the projection is done.
+/// Stores the position of the oldest change whose work waits in a queue of the projection, and
+/// whether the next drain waits for the time between two batches (Projection::waiting_pos).
 void note_waiting(postgres::Session& session, const Projection& projection, const Batch& batch) {
   if (projection.waiting_pos.empty()) return;
   session.execute({fmt::format("fold_{}_waiting", batch.consumer_id),

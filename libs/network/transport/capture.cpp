@@ -107,6 +107,7 @@ CaptureWriter::CaptureWriter(const std::filesystem::path& path) : path_(path) {
                       existing.problem(), existing.offset(), path.string()));
     }
   }
+  // The first write creates a new file. The constructor only checks that this will be possible.
   if (std::filesystem::exists(path)) {
     open_file();
   } else {

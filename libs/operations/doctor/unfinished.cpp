@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLongestReason = 120;
 
 constexpr double kManyPartial = 0.5;
-/// A larger number of failed resyncs is a warning; a host that is down for a day causes fewer.
+/// This number of failed resyncs is a warning. A host that is down for a day causes fewer.
 constexpr std::int64_t kManyFailed = 1000;
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace skua::doctor {
 /// reasons. Pure.
 Finding judge_letters(const tables::LetterReasons& letters);
 
-/// Judges the result of status::repository_counts. Partial repositories give advice, because an
-/// indexer of live events has them. Failed resyncs are a warning. Pure.
+/// Judges the result of status::repository_counts. Many partial repositories give advice, because
+/// an indexer of live events has them. Many failed resyncs are a warning. Pure.
 Finding judge_repositories(const status::RepositoryCounts& counts);
 
 }  // namespace skua::doctor

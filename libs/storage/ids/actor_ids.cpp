@@ -24,7 +24,7 @@ struct NumberedAccount {
   std::string did;
 };
 
-/// Moves the accounts of an answer from `missing` to `found`.
+/// Moves the accounts of an answer from `missing` to `found`, and adds them to the cache.
 void take(const std::vector<NumberedAccount>& rows, std::vector<std::string_view>& missing,
           IdCache& cache, ActorIds& found) {
   ActorIds ids;

@@ -40,6 +40,7 @@ std::variant<Page, HostLimited, RequestFailed> Listing<Page>::next() {
   if (answer->status != 200) return RequestFailed{failure_message(answer), wait};
   auto page = source_.read(answer->body);
   if (!page) return RequestFailed{page.error().message(), std::nullopt};
+  // After a repeated cursor no new entries would follow, so the list ends here.
   if (page->cursor == cursor_ || page->cursor == landmark_) page->cursor.clear();
   if (const auto error = advance(*page)) return RequestFailed{error.message(), std::nullopt};
   return *std::move(page);

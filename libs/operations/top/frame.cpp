@@ -15,7 +15,8 @@
 namespace skua::top {
 namespace {
 
-/// A page that takes longer than this counts as unanswered; in seconds.
+/// A page is late if its last answer is older than the interval of the view plus this time, in
+/// seconds.
 constexpr double kLateAfter = 5;
 
 bool is_late(const Snapshot::Contact& contact, const View& view) {

@@ -1,14 +1,14 @@
-// The admin API: the token, and buttons that act.
+// This module uses the admin API: it asks for the token, and makes buttons that execute actions.
 import { byId, element, showMessage } from "/elements.js";
 
 const kToken = "skua-token";
-/** Actions without an answer yet. */
+/** The actions that have no answer yet. */
 const running = new Set();
 
 const token = () => sessionStorage.getItem(kToken);
 const showSignIn = () => (byId("sign-in").textContent = token() ? "Signed in" : "Sign in");
 
-/** A button that posts a body to a path. `label` says what it acts on, for a screen reader. */
+/** Makes a button that posts a body to a path. A screen reader reads `label`, which names the object of the action. */
 export function actionButton(text, label, path, body) {
   const key = JSON.stringify([path, body]);
   const state = running.has(key) ? { disabled: "" } : {};
@@ -46,7 +46,7 @@ async function act(path, body) {
   showMessage(answer.ok ? `Done: ${path}` : result.message ?? `${path}: ${answer.status}`);
 }
 
-/** From now on the buttons act. `after`: called after each action. */
+/** Enables the buttons. Each action calls `after` at its end. */
 export function startActions(after) {
   showSignIn();
   byId("sign-in").addEventListener("click", () => signIn());

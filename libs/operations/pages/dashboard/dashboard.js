@@ -10,7 +10,7 @@ const kProcessEvery = 2000;
 const kDatabaseEvery = 4000;
 const kHistoryEvery = 5000;
 
-/** Also while the page is hidden: the tab shows the state. */
+/** Reads the health even while the page is hidden, because the tab shows the state. */
 async function readHealth() {
   await readPage("/health/ready", showHealth);
   showState();
@@ -36,11 +36,11 @@ function repeat(every, read) {
 
 const ifVisible = (read) => async () => document.hidden || read();
 
-// What the other commands have is absent.
+// Sections of other commands are removed.
 const { command } = document.body.dataset;
 document.querySelectorAll("[data-only]").forEach((section) => section.dataset.only === command || section.remove());
 document.querySelector("h1").textContent = `skua ${command}`;
-// The icon must be there when the process has ended.
+// The icon is loaded now, because it is needed when the process has ended.
 new Image().src = "/icon-problem.svg";
 
 makeCharts();

@@ -1,11 +1,11 @@
-// The sections of what the database knows: the pages /status and /latest.
+// This module shows the sections of the pages /status and /latest, which read the database.
 import { actionButton } from "/admin.js";
 import { byId, element, showTable, showTiles, updateChildren } from "/elements.js";
 import { bytes, dateText, number, seconds } from "/text.js";
 
 const isServe = document.body.dataset.command === "serve";
 
-/** The sizes when the page was opened. */
+/** The sizes in the first answer after the page was opened. */
 let first = null;
 
 export function showStatus(status, at) {
@@ -20,7 +20,7 @@ export function showStatus(status, at) {
 
 // ---- Consumers and the change log ----
 
-/** The state as the process judges it (`/status`). A running consumer with a reason has failures that may pass. */
+/** Shows the state as the process judges it (`/status`). A running consumer with a reason has failures that may pass. */
 function stateOf(consumer) {
   if (consumer.code === "consumer-stuck") return element("span", consumer.state, "bad");
   if (consumer.state !== "running") return element("span", consumer.state, "warn");

@@ -1,8 +1,8 @@
-// Elements of the page. Texts become text nodes only: they may come from the network.
+// This module makes elements of the page. All texts become text nodes, because they may come from the network.
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with a text, or with other nodes. */
+/** Makes an element with a text, or with other nodes. */
 export function element(name, content, className = "", attributes = {}) {
   const made = document.createElement(name);
   if (content != null) made.append(...(Array.isArray(content) ? content : [content]));
@@ -12,8 +12,8 @@ export function element(name, content, className = "", attributes = {}) {
 }
 
 /**
- * Makes an element equal to a new one and changes only what differs: the focus, a selection and the place of a screen
- * reader stay.
+ * Makes an element equal to a new one and changes only the parts that differ, so that the focus, a selection and the
+ * place of a screen reader stay.
  */
 export function update(present, wanted) {
   if (present.isEqualNode(wanted)) return;
@@ -23,7 +23,7 @@ export function update(present, wanted) {
   updateChildren(present, [...wanted.childNodes]);
 }
 
-/** Makes nodes the children of an element, in the same way. */
+/** Makes nodes the children of an element, and changes only the parts that differ. */
 export function updateChildren(parent, wanted) {
   const present = [...parent.childNodes];
   present.slice(wanted.length).forEach((node) => node.remove());
@@ -31,9 +31,9 @@ export function updateChildren(parent, wanted) {
 }
 
 /**
- * Shows the rows of a table. A head that begins with # is one of numbers. A cell is a text or an element. On a narrow
- * screen each row is a card (dashboard.css), and each cell has the text of its head as a label. The roles say that it
- * is a table there, too.
+ * Shows the rows of a table. The column of a head that begins with # has numbers. A cell is a text or an element. On a
+ * narrow screen each row is a card (dashboard.css), and each cell has the text of its head as a label. The roles say that
+ * the cards are a table too.
  */
 export function showTable(id, heads, rows, empty) {
   const table = byId(id);
@@ -49,13 +49,13 @@ export function showTable(id, heads, rows, empty) {
     element("thead", head, "", { role: "rowgroup" }), element("tbody", body, "", { role: "rowgroup" })]);
 }
 
-/** Values with their names. */
+/** Shows values with their names. */
 export function showTiles(id, tiles) {
   updateChildren(byId(id), tiles.map(([name, value]) =>
     element("div", [element("dt", name), element("dd", value)], "tile", { "data-name": name })));
 }
 
-/** A text that stays for some seconds. */
+/** Shows a text for some seconds. */
 export function showMessage(text) {
   const box = byId("message");
   box.textContent = text;

@@ -1,23 +1,23 @@
-// Reads the pages of the process, and says of each section how old its values are.
+// This module reads the pages of the process, and shows in each section how old its values are.
 import { element } from "/elements.js";
 import { clock, seconds } from "/text.js";
 
 const kAnswerTimeout = 10000;
-/** Values are old so long after the last answer; a section says how old its values are from then on, too. */
+/** Values are old this long after the last answer. Each section then states the age of its values. */
 const kOldAfter = 15000;
-/** An answer of the database counts for a minute at most. */
+/** The limit exceeds a minute, for which an answer of the database is reused at most. */
 const kLongestAge = 75000;
 
 /**
- * By path: when its values were read, when the last answer came, and why the last request failed. Times are those of the
- * browser's clock.
+ * The state of each page by its path: when its values were read, when the last answer came, and why the last request
+ * failed. Times are those of the browser's clock.
  */
 const pages = new Map();
 
 async function failureOf(answer) {
   const { error, message } = await answer.json().catch(() => ({}));
   if (!error) return `The answer was ${answer.status}.`;
-  // A code of a problem, which is in the list of problems with the details.
+  // The code of a problem needs no message, because the list of problems has the details.
   return /^[a-z-]+$/.test(error) ? `${error}.` : `${error}: ${message}`;
 }
 
@@ -30,7 +30,7 @@ async function ask(url) {
   }
 }
 
-/** Reads a page, and shows it by a function. 503 with a body of its own is an answer of /health/ready. */
+/** Reads a page, and passes it to the function `show`. A 503 with its own body is a valid answer of /health/ready. */
 export async function readPage(path, show, query = "") {
   const page = pages.get(path) ?? { readAt: null, answeredAt: null, failure: "" };
   pages.set(path, page);
@@ -51,7 +51,7 @@ export async function readPage(path, show, query = "") {
   markSections();
 }
 
-/** Since when the values of a page are old: its time in milliseconds, or null if they are not. `never`: none are known. */
+/** Returns since when the values of a page are old, in milliseconds: null if they are current, `never` if unknown. */
 export function oldSince(path) {
   const page = pages.get(path);
   if (!page) return null;
@@ -60,10 +60,10 @@ export function oldSince(path) {
   return page.failure || isLate ? page.readAt : null;
 }
 
-/** When the values of a page were read; null: never. */
+/** Returns when the values of a page were read; null if they never were. */
 export const readAtOf = (path) => pages.get(path)?.readAt ?? null;
 
-/** [what a section says of the age of its values, whether they are old] */
+/** Returns the text of a section about the age of its values, and whether they are old. */
 function noteOf(path) {
   const since = oldSince(path);
   const { readAt, failure } = pages.get(path) ?? { readAt: null };
@@ -75,7 +75,7 @@ function noteOf(path) {
   return [age > kOldAfter ? `Values ${text}` : "", false];
 }
 
-/** Says in each section how old its values are, and marks those that are old. */
+/** Writes into each section how old its values are, and marks sections with old values. */
 export function markSections() {
   for (const section of document.querySelectorAll("[data-page]")) {
     const [note, isOld] = noteOf(section.dataset.page);

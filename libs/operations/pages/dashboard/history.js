@@ -1,8 +1,8 @@
-// Charts of the page /history: the process keeps the last hour.
+// This module draws the charts of the page /history, whose values the process keeps for an hour.
 import { byId } from "/elements.js";
 import { clock, number, seconds } from "/text.js";
 
-/** By the id of a canvas: how values are written, and the lines: [label, metric, what of it]. */
+/** The charts by the id of their canvas: the format of values, and the lines as [label, metric, series of the metric]. */
 const kCharts = {
   throughput: [(value) => number(value, 1), [
     ["events/s", "skua_events_total", "per_second"], ["rows/s", "skua_rows_total", "per_second"]]],
@@ -65,7 +65,7 @@ export function makeCharts() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach(applyColors));
 }
 
-/** The query for the metrics of the charts. */
+/** Returns the query for the metrics of the charts. */
 export const historyQuery = () =>
   `?${charts.flatMap(({ lines }) => lines.map(([, metric]) => `metric=${metric}`)).join("&")}`;
 

@@ -1,4 +1,4 @@
-// The sections of what the process itself knows: the page /metrics.
+// This module shows the sections of the page /metrics: the metrics of the process.
 import { byId, element, showTable, showTiles } from "/elements.js";
 import { parseMetrics, quantile, rate, total, values } from "/samples.js";
 import { quietCollections } from "/state.js";
@@ -7,7 +7,7 @@ import { number, seconds } from "/text.js";
 /** The answers of the last minute. */
 const reads = [];
 
-/** The oldest answer of the last milliseconds: rates are means over this time. */
+/** Returns the oldest answer of the last `ms` milliseconds. Rates are means over this time. */
 function readBefore(ms) {
   const now = reads[reads.length - 1].at;
   return reads.find((read) => now - read.at <= ms && read.at < now) ?? null;
@@ -15,7 +15,7 @@ function readBefore(ms) {
 
 const isConnected = (metrics, source) => total(metrics, "skua_connected", { source }) === 1;
 
-/** Without a connection the lag is not known: no event waits, because none comes. */
+/** Returns the lag. Without a connection no event arrives and none waits, so the lag is unknown. */
 const lagOf = (metrics, source) =>
   isConnected(metrics, source) ? total(metrics, "skua_lag_seconds", { source }) : null;
 
@@ -79,7 +79,7 @@ function showSources(before, now) {
 
 function showWorkers(now) {
   const queues = new Map((now.metrics.get("skua_worker_queued_events") ?? []).map((s) => [s.labels.worker, s.value]));
-  // A worker is named by kind, record type and number.
+  // The name of a worker has its kind, record type and number.
   const names = [...queues.keys()].map((name) => name.split(" "));
   const lanes = [...new Set(names.map(([kind, , i]) => `${kind} ${i}`))];
   const rows = [...new Set(names.map(([, type]) => type))].map((type) => [type, ...lanes.map((lane) => {

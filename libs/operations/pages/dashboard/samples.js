@@ -1,6 +1,6 @@
-// Metrics in the text format of Prometheus, and rates between two reads. Pure.
+// This module parses metrics in the text format of Prometheus, and computes rates between two reads. Pure.
 
-/** Reads the page /metrics: a map from each name to its samples `{labels, value}`. */
+/** Parses the page /metrics to a map from each name to its samples `{labels, value}`. */
 export function parseMetrics(text) {
   const metrics = new Map();
   for (const line of text.split("\n")) {
@@ -18,19 +18,19 @@ export function parseMetrics(text) {
 
 const matches = (labels, wanted) => Object.entries(wanted).every(([name, value]) => labels[name] === value);
 
-/** The sum of the samples with these labels; null if there is none. */
+/** Returns the sum of the samples with these labels; null if there is none. */
 export function total(metrics, name, wanted = {}) {
   const found = (metrics.get(name) ?? []).filter((sample) => matches(sample.labels, wanted));
   return found.length === 0 ? null : found.reduce((sum, sample) => sum + sample.value, 0);
 }
 
-/** The largest value; null if there is none. */
+/** Returns the largest value; null if there is none. */
 export function largest(metrics, name) {
   const values = (metrics.get(name) ?? []).map((sample) => sample.value);
   return values.length === 0 ? null : Math.max(...values);
 }
 
-/** Growth per second of a counter between two reads `{at, metrics}`; null if it is not known. A fall is a restart. */
+/** Returns the growth per second of a counter between two reads `{at, metrics}`; null if unknown. A fall means a restart. */
 export function rate(before, now, name, wanted = {}) {
   const first = before && total(before.metrics, name, wanted);
   const last = total(now.metrics, name, wanted);
@@ -38,12 +38,12 @@ export function rate(before, now, name, wanted = {}) {
   return ((last - first) * 1000) / (now.at - before.at);
 }
 
-/** The values of a label. */
+/** Returns the values of a label. */
 export function values(metrics, name, label) {
   return [...new Set((metrics.get(name) ?? []).map((sample) => sample.labels[label]))];
 }
 
-/** A quantile of a histogram in seconds, of what was added between two reads; null if nothing was. */
+/** Returns a quantile, in seconds, of the values that a histogram counted between two reads; null if it counted none. */
 export function quantile(before, now, name, share) {
   const counts = new Map();
   const add = (metrics, sign) => {
@@ -57,7 +57,7 @@ export function quantile(before, now, name, share) {
   buckets.sort((a, b) => a[0] - b[0]);
   const all = buckets.length > 0 ? buckets[buckets.length - 1][1] : 0;
   if (all <= 0) return null;
-  // Within a bucket the counts are taken as even, as Prometheus does.
+  // The values of a bucket count as evenly distributed, as in Prometheus.
   let [below, lower] = [0, 0];
   for (const [bound, count] of buckets) {
     if (count >= share * all) {

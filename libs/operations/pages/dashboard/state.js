@@ -1,4 +1,4 @@
-// The state of the process: in the header, in the title and the icon of the tab, and the list of problems.
+// This module shows the state of the process in the header, in the title and the icon of the tab, and the list of problems.
 import { byId, element, updateChildren } from "/elements.js";
 import { oldSince, readAtOf } from "/freshness.js";
 import { clock, counted } from "/text.js";
@@ -7,7 +7,7 @@ const kReady = "/health/ready";
 const command = document.body.dataset.command;
 let health = null;
 
-/** [a text for the title, a text for the header, the class of its colour] */
+/** Returns a text for the title, a text for the header, and the class of its colour. */
 function stateTexts() {
   const since = oldSince(kReady);
   if (since === "never") return ["no answer", "no answer", "bad"];
@@ -19,13 +19,13 @@ function stateTexts() {
   return [text, text, status !== "ready" ? "bad" : warnings.length > 0 ? "warn" : "good"];
 }
 
-/** Call it also without an answer: the state is old then. */
+/** Shows the state. Must be called even without an answer, because the state is old then. */
 export function showState() {
   const [title, text, className] = stateTexts();
   document.title = `${title} · skua ${command}`;
   byId("icon").href = className === "bad" ? "/icon-problem.svg" : "/icon-ready.svg";
   const state = byId("state");
-  // A screen reader reads each change of this text.
+  // The text is only set if it differs, because a screen reader reads each change.
   if (state.textContent !== text) state.textContent = text;
   state.className = `pill ${className}`;
   const at = readAtOf(kReady);
@@ -41,7 +41,7 @@ export function showHealth(answer) {
     element("li", [`${kind} `, element("b", problem.code, className), `: ${problem.detail}. `, element("span", problem.cure)])));
 }
 
-/** The collections that `collection-quiet` names. */
+/** Returns the collections that `collection-quiet` names. */
 export function quietCollections() {
   const found = health?.reasons.filter((problem) => problem.code === "collection-quiet") ?? [];
   return new Set(found.flatMap((problem) => problem.detail.split(/[\s,:]+/)));

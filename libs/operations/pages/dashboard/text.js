@@ -1,4 +1,4 @@
-// Numbers, durations and sizes as texts. Pure. `-` means that a value is not known.
+// This module formats numbers, durations and sizes. Pure. `-` means that a value is unknown.
 
 export const number = (value, digits = 0) =>
   value == null ? "-" : value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
@@ -24,12 +24,12 @@ export function bytes(value) {
 
 export const counted = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
-/** A time of the browser's clock in milliseconds, on its day with the date. */
+/** Formats a time of the browser's clock in milliseconds. The text has a date if the time is not of today. */
 export function clock(at) {
   const time = new Date(at);
   const isToday = time.toDateString() === new Date().toDateString();
   return (isToday ? "" : `${time.toLocaleDateString("en-CA")} `) + time.toLocaleTimeString("en-GB");
 }
 
-/** A time of the pages (RFC 3339, UTC) in the browser's time zone. */
+/** Formats a time of the pages (RFC 3339, UTC) in the browser's time zone. */
 export const dateText = (text) => (text == null ? "-" : clock(Date.parse(text)));

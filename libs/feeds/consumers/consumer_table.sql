@@ -97,8 +97,8 @@ WHERE c.role <> 'retired'
 ORDER BY c.name, c.role, c.id, l.lane;
 
 -- name: consumers_lock
--- A build holds the row of its consumer. Commands take this lock first, so that no second build begins, and wait for it for a
--- moment.
+-- The lock lets one command about consumers run at a time. A command waits for the lock only for a moment. Readers and workers
+-- do not wait for it.
 LOCK TABLE skua.consumers IN SHARE UPDATE EXCLUSIVE MODE;
 
 -- name: consumers_exists

@@ -43,9 +43,9 @@ struct IndexerOptions {
   /// A PEM file of certificates that are trusted in addition to those of the system; empty if there
   /// is none.
   std::string ca_file;
-  /// The level of the verification of commits. Nothing switches it off, which is for trusted relays
-  /// only. The messages of a Tap or Jetstream cannot be verified, so for these the level concerns
-  /// backfills only.
+  /// The level of the verification of commits. Without a value commits are not verified, which is
+  /// for trusted relays only. The messages of a Tap or Jetstream cannot be verified, so for these
+  /// the level concerns backfills only.
   std::optional<verify::Level> verify = verify::Level::Full;
   accounts::NetworkAccountsOptions accounts;
   tables::Resync resync = tables::Resync::Complete;

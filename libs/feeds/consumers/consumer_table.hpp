@@ -127,7 +127,7 @@ struct Consumer {
 
 struct NewConsumer {
   std::string name;
-  /// The number of lanes, a power of two up to 64; nothing means one.
+  /// The number of lanes, a power of two up to 64; one if it is nothing.
   std::optional<std::int16_t> lanes = std::nullopt;
   std::string policy = "pause";
   std::string profile = "default";

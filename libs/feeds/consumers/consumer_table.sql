@@ -97,8 +97,8 @@ WHERE c.role <> 'retired'
 ORDER BY c.name, c.role, c.id, l.lane;
 
 -- name: consumers_lock
--- The lock lets one command about consumers run at a time. A command waits for the lock only for a moment. Readers and workers
--- do not wait for it.
+-- The lock lets one command about consumers run at a time. A command waits for the lock only for a moment. Reads and updates of
+-- rows do not wait for the lock.
 LOCK TABLE skua.consumers IN SHARE UPDATE EXCLUSIVE MODE;
 
 -- name: consumers_exists

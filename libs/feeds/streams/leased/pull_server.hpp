@@ -36,8 +36,8 @@ struct PullRequest {
   std::int32_t max = 100;
   std::chrono::seconds wait{0};
 
-  /// In an ack, the last processed change; nothing acknowledges the whole lease. In a nack, the
-  /// change that failed; nothing if the client does not know it.
+  /// In an ack, the last processed change; without a value the ack covers the whole lease. In a
+  /// nack, the change that failed; without a value the failed change is unknown.
   std::optional<Position> position;
 
   // The following members belong to a nack.

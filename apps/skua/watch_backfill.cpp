@@ -92,8 +92,8 @@ class LiveDisplay {
   void clear() { draw({}); }
 
  private:
-  // Uses no function that throws, because an exception here would keep the lock of a log line. A
-  // failed write is reported at the end of the program.
+  // A failed write must not throw here, because an exception would keep the lock of a log line. The
+  // failure is reported at the end of the program.
   void erase_locked() {
     if (shown_ > 0) std::fputs(fmt::format("\x1b[{}A\r\x1b[J", shown_).c_str(), stdout);
     shown_ = 0;

@@ -15,8 +15,7 @@ std::string failure_cure(const Consumer& consumer, const ConsumerLane& lane);
 
 /// Stores the change at `position` as a dead letter of its consumer, which skips the change. Runs
 /// in the caller's transaction, which also moves the position of the lane. Returns the number of
-/// the letter, or nothing if the letter exceeds the limits of the table. All functions of this file
-/// throw postgres::SqlError.
+/// the letter, or nothing if the letter exceeds the limits of the table. Throws postgres::SqlError.
 std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                                  const std::string& consumer, std::int32_t lane,
                                                  std::int64_t position, const std::string& error,

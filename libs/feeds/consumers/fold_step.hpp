@@ -41,7 +41,7 @@ struct Batch {
   std::int64_t end = 0;
 };
 
-/// Applies the changes to the tables. All functions of this file throw postgres::SqlError.
+/// Applies the changes to the tables. All functions below throw postgres::SqlError.
 void apply_changes(postgres::Session& session, const Projection& projection, const Batch& batch);
 
 /// Applies the changes to the tables and moves the position of the lane to `batch.end`. The

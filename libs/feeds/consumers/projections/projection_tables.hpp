@@ -19,7 +19,7 @@ bool may_change_tables(postgres::Session& session);
 
 /// Creates the tables of a consumer and fills them from the records that the transaction sees. Runs
 /// in a REPEATABLE READ transaction of the caller. The planner may scan whole tables in this
-/// transaction. All functions of this file throw postgres::SqlError.
+/// transaction. All functions below throw postgres::SqlError.
 void build_tables(postgres::Session& session, const Projection& projection,
                   std::int32_t consumer_id);
 

@@ -1,35 +1,36 @@
--- A queue of a projection for posts that are computed again because of the change of another record, such as the replies of a
--- thread after a change of its gate. A change puts one key into the queue, and a key is in it at most once for each account. The
--- account is the one whose change it was. Accounts take turns: one that changes records again and again delays nobody else.
+-- This file defines the queue of a projection for posts that are computed again because another record changed, such as the
+-- replies of a thread after a change of its gate. A change puts one key into the queue, and each key is in the queue at most
+-- once for each account. The account of a key is the author of the change. Accounts take turns, so that an account with many
+-- changes does not delay the others.
 --
--- PROJECTION is the name of the projection that includes this file. It defines the fragments
+-- PROJECTION is the name of the projection that includes this file. The projection defines the fragments
 --   queue_with   common table expressions with the parameters $1 and $2 of a fold, and a comma; or nothing,
 --   queue_keys   a SELECT of the keys that the changes of a batch cause: account, kind, actor_id, rkey, position of the change,
 --   queue_posts  a SELECT of the posts (actor_id, rkey) of the key `q`,
 -- and uses taken_posts in a drain that computes posts.
 
 -- internal table: PROJECTION_queue
--- The keys.
+-- The table has the keys that wait.
 pos int8 NOT NULL, rkey int8 NOT NULL, actor_id int8 NOT NULL, account int8 NOT NULL, kind int4 NOT NULL,
 PRIMARY KEY (account, kind, actor_id, rkey)
 -- index: (account, pos)
 -- index: (pos)
 
 -- internal table: PROJECTION_due
--- The posts of the keys that were taken.
+-- The table has the posts of the keys that were taken.
 rkey int8 NOT NULL, actor_id int8 NOT NULL, account int8 NOT NULL, PRIMARY KEY (account, actor_id, rkey)
 
 -- internal table: PROJECTION_turns
--- The accounts that wait, by the time of their last turn.
+-- The table has the accounts that wait, by the time of their last turn.
 served_at timestamptz NOT NULL DEFAULT clock_timestamp(), due_pos int8, account int8 NOT NULL PRIMARY KEY
 -- index: (served_at)
 
 -- fragment: turns
--- The accounts that have a turn in one batch. The same ones until `taken_posts` ends it.
+-- `turns` has the accounts with a turn in this batch. They stay the same until `taken_posts` ends the turn.
 turns AS MATERIALIZED (SELECT account, served_at FROM {PROJECTION_turns} ORDER BY served_at, account LIMIT 200)
 
 -- fragment: taken_posts
--- `taken` has the next posts (actor_id, rkey), at most 2,000 in all, and the same number for each account.
+-- `taken` has the next posts (actor_id, rkey): at most 2,000 in all, and the same maximum for each account.
 {{turns}},
 with_posts AS MATERIALIZED (SELECT t.account FROM turns AS t WHERE EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)),
 served AS (UPDATE {PROJECTION_turns} AS t SET served_at = clock_timestamp() FROM turns AS n WHERE t.account = n.account),
@@ -52,14 +53,15 @@ queued AS (
 INSERT INTO {PROJECTION_turns} (account) SELECT DISTINCT account FROM queued ON CONFLICT (account) DO NOTHING
 
 -- drain
--- Forgets accounts without work, of those that come next.
+-- Removes accounts without work, but only among the accounts whose turn comes next.
 DELETE FROM {PROJECTION_turns} AS t USING (SELECT account FROM {PROJECTION_turns} ORDER BY served_at, account LIMIT 1000) AS n
 WHERE t.account = n.account AND NOT EXISTS (SELECT 1 FROM {PROJECTION_queue} AS q WHERE q.account = t.account)
   AND NOT EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)
 
 -- drain
--- Takes the oldest keys of accounts without due posts: the first keys of all accounts, then the second ones, until they have 2,000
--- posts. A key with 300 posts or more counts as one with 2,000: of such keys one at most is taken, and their posts are not counted.
+-- Takes the oldest keys of accounts without due posts: first the first key of each account, then the second one, until the keys
+-- have 2,000 posts. A key with 300 posts or more counts as 2,000 posts, so that at most one such key is taken and its posts
+-- need not be counted.
 WITH {{turns}},
 waiting AS MATERIALIZED (SELECT t.* FROM turns AS t WHERE NOT EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account)),
 keys AS MATERIALIZED (

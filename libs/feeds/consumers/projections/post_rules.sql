@@ -2,12 +2,12 @@
 -- version: 3
 -- help: Replies and quotes that break the rules of a thread or a post
 
--- The tables decide, not the order of the changes: a fold judges the posts that a batch concerns, and makes the stored rows equal
--- to the result. One gate or list item can concern all replies of a thread. They wait in a queue (post_queue.sql), of which each
--- drain judges a limited number.
+-- The result follows from the tables and not from the order of the changes: a fold judges the posts that a batch concerns, and
+-- makes the stored rows equal to the judgement. One gate or list item can concern all replies of a thread. These replies wait
+-- in a queue (post_queue.sql), and each drain judges a limited number of them.
 --
 -- The live consumer appends its changes to the log (kind 6), so that counts and notifications follow. A reply that violates a
--- threadgate has a reference of delta -1 to its parent: the sum over the log is the number of the other replies.
+-- threadgate has a reference of delta -1 to its parent, so that the sum over the log is the number of the other replies.
 
 -- table: post_rules
 rkey int8 NOT NULL, root_rkey int8, parent_rkey int8, actor_id int8 NOT NULL, root_actor int8, parent_actor int8,
@@ -18,9 +18,9 @@ has_invalid_root boolean NOT NULL, PRIMARY KEY (actor_id, rkey)
 
 -- include: post_queue
 
--- The kinds of keys. 1: the thread of a post. 2: the quotes of a post. 3: the replies to a post. 4: the replies of an account
--- (actor_id) in threads of another one (rkey). 5: all replies of an account. The account of a key is the one whose gate, post,
--- follow or list item changed.
+-- A key has one of these kinds. 1: the thread of a post. 2: the quotes of a post. 3: the replies to a post. 4: the replies of
+-- an account (actor_id) in threads of another account (rkey). 5: all replies of an account. The account of a key is the author
+-- of the gate, post, follow or list item that changed.
 
 -- fragment: queue_with
 changed AS MATERIALIZED (
@@ -70,13 +70,13 @@ actor_id, rkey, root_actor, root_rkey, parent_actor, parent_rkey, violates_threa
   is_hidden, has_invalid_root
 
 -- fragment: judged
--- Judges the posts in `keys`. A gate counts if its account and record key are those of the post. A list counts with the items of
--- its owner, if the gate names it by DID: a handle can change hands, and list items name their list by DID. A post that was never
--- seen breaks no rule: its parent or gate may be known later.
+-- Judges the posts in `keys`. A gate counts if its account and record key are those of the post. A list counts with the items
+-- of its owner, if the gate names the owner by DID: a handle can move to another account, and list items name their list by
+-- DID. A post that was never seen breaks no rule, because its parent and its gate may become known later.
 --
--- `mentioned`: the replies whose thread allows mentioned accounts, and whose author the first post mentions. `bsky.posts.mentions`
--- has all mentions of a post with less than 20. The facets of another one may have 800 kB: they are searched once, not for each
--- reply.
+-- `mentioned` has the replies whose thread allows mentioned accounts, and whose author the first post mentions.
+-- `bsky.posts.mentions` has all mentions of a post with less than 20. The facets of any other post may have 800 kB, so they are
+-- searched once for all replies.
 posts AS MATERIALIZED (
   SELECT p.* FROM keys AS k CROSS JOIN LATERAL (
     SELECT p.actor_id, p.rkey, p.parent_actor, p.parent_rkey, p.root_actor, p.root_rkey, p.quote_actor, p.quote_collection,
@@ -146,8 +146,8 @@ wanted AS MATERIALIZED (
 )
 
 -- fragment: append
--- Appends the differences between two sets of rows, `stored` and `wanted`, to the log. The last statement of a transaction. A
--- check has a snapshot that is older than the end of the log, and rolls its changes back: it appends nothing.
+-- Appends the differences between two sets of rows, `stored` and `wanted`, to the log. This must be the last statement of a
+-- transaction. A check appends nothing, because its snapshot is older than the end of the log, and its changes are rolled back.
 changed AS (
   SELECT coalesce(w.actor_id, s.actor_id) AS actor_id, coalesce(w.rkey, s.rkey) AS rkey,
     CASE WHEN s.violates_threadgate THEN s.parent_actor END AS from_actor, s.parent_rkey AS from_rkey,
@@ -226,7 +226,7 @@ WITH keys AS MATERIALIZED (
 INSERT INTO {post_rules} ({{columns}}) SELECT {{columns}} FROM wanted ORDER BY actor_id, rkey
 
 -- fold
--- The last statement of a fold, because it locks the end of the log.
+-- This must be the last statement of a fold, because it locks the end of the log.
 WITH keys AS MATERIALIZED (
   SELECT DISTINCT actor_id, rkey FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id = 1
 ),

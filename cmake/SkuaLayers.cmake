@@ -16,6 +16,9 @@ set(SKUA_PACKAGE_pqxx PkgConfig::libpqxx)
 set(SKUA_PACKAGE_libpq-fe.h PkgConfig::libpq)
 set(SKUA_PACKAGE_ares.h PkgConfig::libcares)
 set(SKUA_PACKAGE_CLI CLI11::CLI11)
+# transport compiles Asio and Beast, with definitions that change their types.
+set(SKUA_PACKAGE_boost/asio skua::transport)
+set(SKUA_PACKAGE_boost/beast skua::transport)
 
 # Brackets and semicolons have a meaning in lists of CMake.
 file(READ ${table} rows)
@@ -39,6 +42,7 @@ foreach(row IN LISTS rows)
       string(REPLACE "`" "" header "${header}")
       list(APPEND SKUA_PACKAGES_${name} ${SKUA_PACKAGE_${header}})
     endforeach()
+    list(REMOVE_ITEM SKUA_PACKAGES_${name} skua::${name})
     set(SKUA_WING_${name} ${wing})
     list(APPEND SKUA_LIBRARIES ${name})
   endif()

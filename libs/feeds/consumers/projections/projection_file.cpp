@@ -178,7 +178,7 @@ class Reader {
     for (std::string& sql : statements) expand(sql);
   }
   void expand(std::string& sql) const {
-    for (int depth = 0; depth < kDepth; ++depth) {
+    for (int depth = 0; depth < kDepth && sql.find("{{") != std::string::npos; ++depth) {
       for (const auto& [name, text] : fragments_) boost::replace_all(sql, name, text);
     }
     if (const std::size_t at = sql.find("{{"); at != std::string::npos) {

@@ -12,7 +12,8 @@
 
 namespace skua::postgres {
 
-/// A file of schema/tables, schema/functions or schema/views, or schema/rights.sql.
+/// A file of schema/tables, schema/functions or schema/views, schema/rights.sql, or the views of the
+/// projections (`projections`).
 struct SchemaFile {
   /// The name with its folder: `views/feed.sql`.
   std::string_view name;
@@ -46,7 +47,8 @@ struct Schema {
   std::vector<SchemaFile> definitions;
   /// The databases of former migrations that become the baseline. The key is the version of the
   /// newest migration. The value is the SHA-256 of the checksums in skua.migrations, in the order
-  /// of the versions.
+  /// of the versions. With the version of the baseline, the value is the checksum of former files
+  /// of `tables` that created the same tables.
   std::multimap<int, std::string> former = {};
 
   /// Returns the version of the newest migration.

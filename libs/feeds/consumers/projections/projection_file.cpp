@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kParts[] = {
     "projection:", "version:", "help:",     "lanes:",          "depends on:", "table:",
     "index:",      "include:", "fragment:", "internal table:", "fill",        "fold",
-    "drain",       "waiting",  "publish",   "differences"};
+    "drain",       "waiting",  "publish",   "differences",    "view"};
 
 /// A fragment may contain other fragments up to this depth.
 constexpr int kDepth = 8;
@@ -134,6 +134,8 @@ class Reader {
       read_parts(text);
     } else if (kind == "fragment") {
       fragments_.insert_or_assign("{{" + part.argument + "}}", std::move(part.body));
+    } else if (kind == "view") {
+      // `skua migrate` applies this part (libs/database/postgres/embed_schema.cmake).
     } else if (kind == "fill") {
       projection_.fill.push_back(body_of(part));
     } else if (kind == "fold") {

@@ -156,6 +156,24 @@ TEST_F(MigrationsTest, a_new_database_gets_the_migrations_after_the_baseline) {
   EXPECT_EQ(value("SELECT to_regclass('skua.more')::text"), "skua.more");
 }
 
+TEST_F(MigrationsTest, migrations_of_a_new_database_can_call_the_functions_before_them) {
+  Schema more = small();
+  more.definitions.insert(
+      more.definitions.begin(),
+      {"functions/early.sql",
+       "CREATE OR REPLACE FUNCTION skua.early(n int4) RETURNS void LANGUAGE sql "
+       "AS 'INSERT INTO bsky.posts VALUES (n, NULL)'"});
+  more.migrations.push_back({3, "more", "SELECT skua.early(3)"});
+  Schema wrong = more;
+  EXPECT_THROW(migrate(session(), wrong), DefectError) << "the function comes after the migration";
+  more.before_migrations = 1;
+  migrate(session(), more);
+  EXPECT_EQ(value("SELECT string_agg(id::text, ' ' ORDER BY id) FROM bsky.posts"), "1 3");
+  EXPECT_EQ(value("SELECT objects::text FROM skua.schema_files WHERE name = 'functions/early.sql'"),
+            "{\"function skua.early(integer)\"}");
+  EXPECT_TRUE(migrate(session(), more).empty());
+}
+
 TEST_F(MigrationsTest, a_changed_migration_or_table_is_refused) {
   Schema more = small();
   more.migrations.push_back(kMore);

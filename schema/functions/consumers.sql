@@ -18,7 +18,7 @@ CREATE OR REPLACE FUNCTION bsky.is_current(projection text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT coalesce((SELECT p.lag < interval '1 minute' FROM skua.consumer_progress(projection) AS p), false)
 $$;
-COMMENT ON FUNCTION bsky.is_current(text) IS 'True if a projection (post_stats, actor_stats, notifications, post_rules, tag_trends) is built and less than a minute behind. skua.consumer_progress returns its position.';
+COMMENT ON FUNCTION bsky.is_current(text) IS 'True if a projection, such as post_stats, is built and less than a minute behind. skua.consumer_progress returns its position.';
 
 -- A build replaces the view of a projection (skua.show_projection), so a view that exists stays.
 CREATE OR REPLACE FUNCTION skua.declare_projection(name text, columns text) RETURNS void

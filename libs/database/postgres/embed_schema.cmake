@@ -1,5 +1,6 @@
 # Writes OUTPUT, a C++ file with the texts of SCHEMA/: the files that order.txt lists, the migrations, and former_databases.txt.
-# In place of the entry `projections` it takes the `-- view` parts of the files of PROJECTIONS/.
+# In place of the entry `projections` it takes the `-- view` parts of the files of PROJECTIONS/. The functions before the entry
+# `migrations` are those that migrations call.
 function(add_text list name path)
   file(READ ${path} sql)
   set(${list} "${${list}}    {${name}, R\"skua_sql(${sql})skua_sql\"},\n" PARENT_SCOPE)
@@ -29,15 +30,23 @@ endfunction()
 read_lines(listed ${SCHEMA}/order.txt)
 file(GLOB_RECURSE present RELATIVE ${SCHEMA} ${SCHEMA}/*.sql)
 list(FILTER present EXCLUDE REGEX "^migrations/")
-list(APPEND present projections)
+list(APPEND present migrations projections)
 list(SORT present)
 set(sorted ${listed})
 list(SORT sorted)
 if(NOT sorted STREQUAL present)
-  message(FATAL_ERROR "schema/order.txt must list projections and each file of tables/, functions/, views/ and rights.sql once")
+  message(FATAL_ERROR "schema/order.txt must list migrations, projections and each file of tables/, functions/, views/ and rights.sql once")
 endif()
 
+set(definition_count 0)
 foreach(name IN LISTS listed)
+  if(name STREQUAL "migrations")
+    set(before_migrations ${definition_count})
+    continue()
+  endif()
+  if(NOT name MATCHES "^tables/")
+    math(EXPR definition_count "${definition_count} + 1")
+  endif()
   if(name STREQUAL "projections")
     set(views "")
     file(GLOB paths ${PROJECTIONS}/*.sql)
@@ -92,6 +101,7 @@ ${tables}      },
 ${migrations}      },
       {
 ${definitions}      },
+      ${before_migrations},
       {
 ${former_entries}      }};
   return kSchema;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -241,8 +242,8 @@ int former_version(const std::map<int, Applied>& applied, const Schema& schema) 
       schema.former.empty() ? schema.baseline : schema.former.begin()->first));
 }
 
-/// Whether the files of `tables` created a database whose baseline has this checksum. `Schema::former`
-/// has the checksums of former files that created the same tables.
+/// Whether the files of `tables` created a database whose baseline has this checksum.
+/// `Schema::former` has the checksums of former files that created the same tables.
 bool is_baseline(const std::string& checksum, const Schema& schema) {
   if (checksum == schema.tables_checksum()) return true;
   const auto [begin, end] = schema.former.equal_range(schema.baseline);
@@ -368,6 +369,9 @@ SchemaChanges migrate(Session& session, const Schema& schema) {
       logger("store")->debug("applied {}", file.name);
     }
     record_baseline(session, schema);
+    for (const SchemaFile& file : std::span(schema.definitions).first(schema.before_migrations)) {
+      session.run(std::string(file.sql));
+    }
   }
   for (const Migration& migration : changes.migrations) {
     session.run(std::string(migration.sql));

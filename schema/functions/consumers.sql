@@ -21,18 +21,23 @@ $$;
 COMMENT ON FUNCTION bsky.is_current(text) IS 'True if a projection (post_stats, actor_stats, notifications, post_rules, tag_trends) is built and less than a minute behind. skua.consumer_progress returns its position.';
 
 -- A view that is replaced keeps its grants, and the views of users that read it. Readers see the tables of one consumer or of
--- the next one, never a part.
+-- the next one, never a part. A view that was dropped together with its table is created again.
 CREATE OR REPLACE FUNCTION skua.show_projection(name text, consumer_id int4) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  columns text;
+  present regclass := to_regclass('bsky.' || name);
+  columns text := '*';
   from_table text := 'WHERE false';
 BEGIN
-  SELECT string_agg(CASE WHEN consumer_id IS NULL THEN format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname)
-                         ELSE format('%I', a.attname) END, ', ' ORDER BY a.attnum)
-  INTO columns FROM pg_attribute AS a WHERE a.attrelid = ('bsky.' || name)::regclass AND a.attnum > 0;
   IF consumer_id IS NOT NULL THEN
     from_table := format('FROM skua.%I', name || '_' || consumer_id);
+  ELSIF present IS NULL THEN
+    RETURN;
+  END IF;
+  IF present IS NOT NULL THEN
+    SELECT string_agg(CASE WHEN consumer_id IS NULL THEN format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname)
+                           ELSE format('%I', a.attname) END, ', ' ORDER BY a.attnum)
+    INTO columns FROM pg_attribute AS a WHERE a.attrelid = present AND a.attnum > 0;
   END IF;
   EXECUTE format('CREATE OR REPLACE VIEW bsky.%I AS SELECT %s %s', name, columns, from_table);
 END

@@ -1,9 +1,12 @@
 #include "consumers/projections/projection_tables.hpp"
 
+#include <vector>
+
 #include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
 
 #include "consumers/projections/projection_tables.sql.hpp"
+#include "postgres/parameters.hpp"
 #include "postgres/rows.hpp"
 
 namespace skua::consumers {
@@ -87,6 +90,15 @@ void publish_tables(postgres::Session& session, const Projection& projection,
   boost::replace_all(sql, "{former}", former ? "skua." + table_of(table, *former) : missing);
   boost::replace_all(sql, "{next}", next ? "skua." + table_of(table, *next) : missing);
   session.run(sql);
+}
+
+std::string dependents_of_tables(postgres::Session& session, const Projection& projection,
+                                 std::int32_t consumer_id) {
+  std::vector<std::string> names;
+  for (const ProjectionTable& table : projection.tables) {
+    names.push_back("skua." + table_of(table, consumer_id));
+  }
+  return session.query_one<std::string>(sql::projection_dependents, postgres::column(names));
 }
 
 void drop_tables(postgres::Session& session, const Projection& projection,

@@ -268,8 +268,8 @@ std::vector<Consumer> read_consumers(postgres::Session& session) {
   return consumers;
 }
 
-std::vector<Consumer> read_undropped(postgres::Session& session) {
-  std::vector<Consumer> consumers;
+std::vector<Consumer> read_all_consumers(postgres::Session& session) {
+  std::vector<Consumer> consumers = read_consumers(session);
   for (UndroppedConsumer& row : session.query<UndroppedConsumer>(sql::consumers_undropped)) {
     Consumer& consumer = consumers.emplace_back();
     consumer.id = row.id;

@@ -197,7 +197,8 @@ void set_consumer_state(postgres::Session& session, std::int32_t consumer_id,
 /// Returns all consumers, sorted by name. During a rebuild the live consumer precedes the next one.
 std::vector<Consumer> read_consumers(postgres::Session& session);
 
-/// Returns the retired consumers whose tables cannot be dropped, with the error.
-std::vector<Consumer> read_undropped(postgres::Session& session);
+/// Returns what people see: these consumers, and then the retired ones whose tables cannot be
+/// dropped. Of the latter the other functions know nothing.
+std::vector<Consumer> read_all_consumers(postgres::Session& session);
 
 }  // namespace skua::consumers

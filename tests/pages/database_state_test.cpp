@@ -61,7 +61,7 @@ TEST_F(DatabaseStateTest, shows_a_newer_schema) {
 
 TEST_F(DatabaseStateTest, shows_a_paused_consumer) {
   add_running_consumer();
-  consumers::pause_consumer(session(), "post_stats", true);
+  consumers::pause_consumer(session(), "post_stats");
   EXPECT_EQ(stuck_reason(), "post_stats: it is paused");
 }
 

@@ -23,13 +23,14 @@ TEST_P(ReportLane, says_why_changes_are_left) {
   const ReportCase& given = GetParam();
   Consumer consumer;
   consumer.state = "running";
+  consumer.role = "live";
   ConsumerLane lane;
   lane.lane = 3;
   lane.behind = 7;
   given.change(consumer, lane);
   const LaneReport report = report_lane(consumer, lane, given.is_locked);
   EXPECT_EQ(report.state, given.expected) << to_string(report.state);
-  EXPECT_EQ(report.is_done(), lane.behind == 0);
+  EXPECT_EQ(report.is_done(), given.expected == LaneState::Idle);
   EXPECT_EQ(report.lane, 3);
 }
 
@@ -38,6 +39,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         ReportCase{"ready", [](auto&, auto&) {}, false, LaneState::Ready},
         ReportCase{"idle", [](auto&, auto& lane) { lane.behind = 0; }, true, LaneState::Idle},
+        ReportCase{"waits_to_replace_tables",
+                   [](auto& consumer, auto& lane) {
+                     consumer.role = "next";
+                     lane.behind = 0;
+                   },
+                   false, LaneState::Ready},
         ReportCase{"locked", [](auto&, auto&) {}, true, LaneState::Leased},
         ReportCase{"leased", [](auto&, auto& lane) { lane.is_leased = true; }, false,
                    LaneState::Leased},

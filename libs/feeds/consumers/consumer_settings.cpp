@@ -7,6 +7,7 @@
 
 #include "consumers/consumer_settings.sql.hpp"
 #include "consumers/consumer_table.hpp"
+#include "consumers/leases/lease.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/tuning.hpp"
 
@@ -84,6 +85,7 @@ SettingsResult set_consumer(postgres::Session& session, const std::string& name,
   SettingsResult result{.kind = consumer.kind};
   session.execute(sql::settings_change, name, settings.policy, settings.profile,
                   settings.overrides, settings.filter);
+  if (settings.filter) note_filter_works(session, consumer.id);
   if (settings.url) session.execute(sql::settings_change_url, consumer.id, *settings.url);
   if (settings.url || settings.secret) {
     session.execute(sql::settings_change_secret, consumer.id, settings.secret, settings.url);

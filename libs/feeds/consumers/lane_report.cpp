@@ -37,7 +37,7 @@ LaneState state_of(const Consumer& consumer, const ConsumerLane& lane, bool is_l
   if (consumer.state == "lagged out") return LaneState::LaggedOut;
   if (consumer.paused) return LaneState::Paused;
   if (lane.is_blocked) return LaneState::Blocked;
-  if (lane.behind == 0) return LaneState::Idle;
+  if (lane.behind == 0) return consumer.role == "live" ? LaneState::Idle : LaneState::Ready;
   if (consumer.waits_for_bootstrap) return LaneState::Waiting;
   if (is_locked || lane.is_leased) return LaneState::Leased;
   return lane.retry_in ? LaneState::Backoff : LaneState::Ready;
@@ -47,6 +47,7 @@ LaneReport report_of(const Consumer& consumer) {
   return {.consumer_id = consumer.id,
           .consumer = consumer.name,
           .kind = consumer.kind,
+          .is_live = consumer.role == "live",
           .lane = std::nullopt,
           .state = LaneState::Unbuilt,
           .left = 0,

@@ -16,7 +16,7 @@ namespace skua::consumers {
 enum class LaneState : std::uint8_t {
   /// No changes are left.
   Idle,
-  /// Changes are left, and nothing prevents their processing.
+  /// Changes are left, or tables wait to replace the present ones, and nothing prevents the work.
   Ready,
   Paused,
   /// It waits for the next attempt after a failure.
@@ -43,6 +43,8 @@ struct LaneReport {
   std::int32_t consumer_id = 0;
   std::string consumer;
   std::string kind;
+  /// False for a consumer that is being built or rebuilt.
+  bool is_live = true;
   std::optional<std::int16_t> lane;
   LaneState state = LaneState::Idle;
   /// The number of changes that are left.
@@ -52,7 +54,7 @@ struct LaneReport {
   /// The last failure; empty if the last batch succeeded.
   std::string error;
 
-  bool is_done() const { return lane && left == 0; }
+  bool is_done() const { return is_live && lane && left == 0; }
 };
 
 /// Reports the state of a lane. `is_locked` says that another session works on it. Pure.

@@ -43,14 +43,14 @@ namespace skua::cli {
 
 namespace {
 
-using nlohmann::json;
+
 
 const Option<std::size_t> kThreads({.name = "--threads",
                                     .type = "NUMBER",
                                     .meaning = "Threads that apply changes to projections",
                                     .default_value = "2"},
                                    number_in(1, 64));
-const Option<std::optional<SettingValue>> kPages(
+const Option<std::optional<SettingValue>> kConsumerPages(
     {.name = "--http",
      .type = "ADDRESS:PORT|off",
      .meaning = "Address of the pages of this process, without TLS: the dashboard, /health/ready, "
@@ -65,15 +65,15 @@ std::int64_t processed_by(const Processed& processed, const consumers::LaneRepor
   return found == processed.end() ? 0 : found->second;
 }
 
-json to_json(const consumers::LaneReport& lane, std::int64_t processed) {
+nlohmann::json lane_json(const consumers::LaneReport& lane, std::int64_t processed) {
   return {{"consumer", lane.consumer},
           {"kind", lane.kind},
-          {"lane", lane.lane ? json(*lane.lane) : json()},
+          {"lane", lane.lane ? nlohmann::json(*lane.lane) : nlohmann::json()},
           {"processed", processed},
           {"state", consumers::to_string(lane.state)},
           {"left", lane.left},
           {"retry_seconds",
-           lane.retry_in ? json(std::chrono::duration<double>(*lane.retry_in).count()) : json()},
+           lane.retry_in ? nlohmann::json(std::chrono::duration<double>(*lane.retry_in).count()) : nlohmann::json()},
           {"error", lane.error}};
 }
 
@@ -111,13 +111,13 @@ std::string lane_text(const consumers::LaneReport& lane, std::int64_t processed)
   return text;
 }
 
-void print_report(const Invocation& invocation, const std::vector<consumers::LaneReport>& lanes,
+void print_lanes(const Invocation& invocation, const std::vector<consumers::LaneReport>& lanes,
                   const Processed& processed, const consumers::ConsumerMetrics& metrics,
                   bool is_done) {
   if (invocation[kJson]) {
-    json all = json::array();
-    for (const auto& lane : lanes) all.push_back(to_json(lane, processed_by(processed, lane)));
-    const json report = {{"lanes", std::move(all)},
+    nlohmann::json all = nlohmann::json::array();
+    for (const auto& lane : lanes) all.push_back(lane_json(lane, processed_by(processed, lane)));
+    const nlohmann::json report = {{"lanes", std::move(all)},
                          {"changes", metrics.changes.value()},
                          {"batches", metrics.batches.value()},
                          {"builds", metrics.builds.value()},
@@ -143,7 +143,7 @@ bool may_end_soon(const consumers::LaneReport& lane) {
 }
 
 /// Runs `run-once` or `run-until-idle`.
-int work(const Invocation& invocation, bool until_idle) {
+int work_on_lanes(const Invocation& invocation, bool until_idle) {
   const std::string name = invocation[kConsumerName];
   postgres::Session session = open_database(invocation, "skua consumers");
   if (!name.empty() && consumers::report_lanes(session, name).empty()) {
@@ -171,7 +171,7 @@ int work(const Invocation& invocation, bool until_idle) {
     std::this_thread::sleep_for(kBetweenRounds);
   }
   const bool is_done = std::ranges::all_of(lanes, &consumers::LaneReport::is_done);
-  print_report(invocation, lanes, processed, metrics, is_done);
+  print_lanes(invocation, lanes, processed, metrics, is_done);
   return is_done ? kSuccess : kFailure;
 }
 
@@ -212,11 +212,11 @@ int run_consumers(const Invocation& invocation) {
                           },
                       .loops = {&main_loop}});
   std::unique_ptr<http_server::Server> server;
-  if (const auto chosen = invocation[kPages]; !chosen || chosen->value != "off") {
+  if (const auto chosen = invocation[kConsumerPages]; !chosen || chosen->value != "off") {
     http_server::Server::Routes routes;
     pages.add_routes(routes);
     admin.add_routes(routes);
-    server = serve_pages(chosen.value_or(SettingValue{kDefaultConsumerPages, kPages.name}), !chosen,
+    server = serve_pages(chosen.value_or(SettingValue{kDefaultConsumerPages, kConsumerPages.name}), !chosen,
                          invocation[kHttpHost], std::move(routes), admin);
   }
   pages.start();
@@ -251,16 +251,16 @@ CommandSpecs consumer_work_commands() {
   const OptionUse only = with_meaning(kConsumerName, "Apply changes to this consumer only");
   return {{"consumers run",
            "Keep projections up to date until stopped, beside or without `skua run`",
-           {kDatabase, kAllowUnsafeDatabase, kThreads, kPages, kHttpHost, kAdminTokenFile},
+           {kDatabase, kAllowUnsafeDatabase, kThreads, kConsumerPages, kHttpHost, kAdminTokenFile},
            run_consumers},
           {"consumers run-once",
            "Do one step: build, exchange, or apply one batch of changes",
            {kDatabase, only, kJson},
-           [](const Invocation& invocation) { return work(invocation, false); }},
+           [](const Invocation& invocation) { return work_on_lanes(invocation, false); }},
           {"consumers run-until-idle",
            "Build projections and apply all changes",
            {kDatabase, only, kJson},
-           [](const Invocation& invocation) { return work(invocation, true); }}};
+           [](const Invocation& invocation) { return work_on_lanes(invocation, true); }}};
 }
 
 }  // namespace skua::cli

@@ -410,9 +410,10 @@ int consumers_set(const Invocation& invocation) {
     }
     const auto result = consumers::set_consumer(session, name, settings);
     fmt::print("changed {}{}\n", name,
-               result.is_rebuilt ? ": its tables are built again, with the new number of lanes, and "
-                                   "then replace the present ones"
-                                 : "");
+               result.is_rebuilt
+                   ? ": its tables are built again, with the new number of lanes, and "
+                     "then replace the present ones"
+                   : "");
     if (has_new_secret) {
       fmt::print("its new {}, which is not shown again:\n{}\n",
                  result.kind == "webhook" ? "secret" : "token", secret);

@@ -43,8 +43,6 @@ namespace skua::cli {
 
 namespace {
 
-
-
 const Option<std::size_t> kThreads({.name = "--threads",
                                     .type = "NUMBER",
                                     .meaning = "Threads that apply changes to projections",
@@ -73,7 +71,8 @@ nlohmann::json lane_json(const consumers::LaneReport& lane, std::int64_t process
           {"state", consumers::to_string(lane.state)},
           {"left", lane.left},
           {"retry_seconds",
-           lane.retry_in ? nlohmann::json(std::chrono::duration<double>(*lane.retry_in).count()) : nlohmann::json()},
+           lane.retry_in ? nlohmann::json(std::chrono::duration<double>(*lane.retry_in).count())
+                         : nlohmann::json()},
           {"error", lane.error}};
 }
 
@@ -112,16 +111,16 @@ std::string lane_text(const consumers::LaneReport& lane, std::int64_t processed)
 }
 
 void print_lanes(const Invocation& invocation, const std::vector<consumers::LaneReport>& lanes,
-                  const Processed& processed, const consumers::ConsumerMetrics& metrics,
-                  bool is_done) {
+                 const Processed& processed, const consumers::ConsumerMetrics& metrics,
+                 bool is_done) {
   if (invocation[kJson]) {
     nlohmann::json all = nlohmann::json::array();
     for (const auto& lane : lanes) all.push_back(lane_json(lane, processed_by(processed, lane)));
     const nlohmann::json report = {{"lanes", std::move(all)},
-                         {"changes", metrics.changes.value()},
-                         {"batches", metrics.batches.value()},
-                         {"builds", metrics.builds.value()},
-                         {"is_done", is_done}};
+                                   {"changes", metrics.changes.value()},
+                                   {"batches", metrics.batches.value()},
+                                   {"builds", metrics.builds.value()},
+                                   {"is_done", is_done}};
     fmt::print("{}\n", report.dump(2));
     return;
   }
@@ -193,31 +192,30 @@ int run_consumers(const Invocation& invocation) {
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
-  pages::Pages pages(pages_runtime,
-                     {.command = "consumers",
-                      .process =
-                          [&phase] {
-                            pages::ProcessState state;
-                            state.phase = phase;
-                            return state;
-                          },
-                      .metrics =
-                          [&] {
-                            auto values = values_of(pool.metrics());
-                            std::ranges::move(values_of(maintenance.metrics()),
-                                              std::back_inserter(values));
-                            std::ranges::move(values_of(admin.metrics()),
-                                              std::back_inserter(values));
-                            return status::labelled(std::move(values));
-                          },
-                      .loops = {&main_loop}});
+  pages::Pages pages(pages_runtime, {.command = "consumers",
+                                     .process =
+                                         [&phase] {
+                                           pages::ProcessState state;
+                                           state.phase = phase;
+                                           return state;
+                                         },
+                                     .metrics =
+                                         [&] {
+                                           auto values = values_of(pool.metrics());
+                                           std::ranges::move(values_of(maintenance.metrics()),
+                                                             std::back_inserter(values));
+                                           std::ranges::move(values_of(admin.metrics()),
+                                                             std::back_inserter(values));
+                                           return status::labelled(std::move(values));
+                                         },
+                                     .loops = {&main_loop}});
   std::unique_ptr<http_server::Server> server;
   if (const auto chosen = invocation[kConsumerPages]; !chosen || chosen->value != "off") {
     http_server::Server::Routes routes;
     pages.add_routes(routes);
     admin.add_routes(routes);
-    server = serve_pages(chosen.value_or(SettingValue{kDefaultConsumerPages, kConsumerPages.name}), !chosen,
-                         invocation[kHttpHost], std::move(routes), admin);
+    server = serve_pages(chosen.value_or(SettingValue{kDefaultConsumerPages, kConsumerPages.name}),
+                         !chosen, invocation[kHttpHost], std::move(routes), admin);
   }
   pages.start();
   maintenance.start();

@@ -51,8 +51,13 @@ LANGUAGE sql IMMUTABLE ROWS 1 AS $$
     max(n.value) FILTER (WHERE n.key = 'max_attempts'), max(n.value) FILTER (WHERE n.key = 'retry_ms'),
     max(n.value) FILTER (WHERE n.key = 'max_retry_ms')
   FROM (
-    SELECT o.key, least(substring(o.value FROM '^[0-9]{1,18}$')::int8, 2147483647)::int4 AS value
-    FROM jsonb_each_text(CASE WHEN jsonb_typeof(overrides) = 'object' THEN overrides ELSE '{}' END) AS o
+    SELECT o.key, least(o.value::int8, 2147483647)::int4 AS value
+    FROM (
+      -- LEAST ignores nulls, so that only numbers may reach it.
+      SELECT e.key, substring(e.value FROM '^[0-9]{1,18}$') AS value
+      FROM jsonb_each_text(CASE WHEN jsonb_typeof(overrides) = 'object' THEN overrides ELSE '{}' END) AS e
+    ) AS o
+    WHERE o.value IS NOT NULL
   ) AS n
 $$;
 COMMENT ON FUNCTION skua.tuning_overrides(jsonb) IS 'The values of skua.consumers.overrides. Null: the value is missing, or is not a whole number.';

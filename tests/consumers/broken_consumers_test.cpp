@@ -197,7 +197,8 @@ TEST_F(BrokenConsumersTest, the_policy_skip_turns_changes_into_letters_while_tab
   EXPECT_EQ(likes(), "1: 2") << "the new tables have the changes of the letters";
 }
 
-TEST_F(BrokenConsumersTest, a_lane_is_blocked_if_there_is_no_room_for_the_letters_of_broken_tables) {
+TEST_F(BrokenConsumersTest,
+       a_lane_is_blocked_if_there_is_no_room_for_the_letters_of_broken_tables) {
   add("post_stats", "skip", kTwoAttempts);
   rename_likes();
   for (int post = 1; post <= 101; ++post) like(1, post);
@@ -211,6 +212,7 @@ TEST_F(BrokenConsumersTest, work_of_a_queue_that_fails_stops_its_consumer_under_
   add("post_rules", "pause", kTwoAttempts);
   const std::string id = id_of("post_rules");
   session().run("DROP TABLE skua.post_rules_queue_" + id + " CASCADE");
+  like(1);
   session().run("UPDATE skua.consumer_lanes SET waiting_pos = 1");
   fold_until("SELECT state = 'stopped' FROM skua.consumers");
   EXPECT_THAT(judgement("post_rules").reason, HasSubstr("the work of earlier changes failed"));

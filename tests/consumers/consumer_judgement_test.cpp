@@ -337,8 +337,7 @@ TEST(CureOfAFailure, names_the_command_for_another_url_or_secret) {
   EXPECT_THAT(judge_consumer(consumer).cure,
               HasSubstr("`skua consumers set search --webhook URL`"));
   fail(consumer, 1h, FailureCause::Refused);
-  EXPECT_THAT(judge_consumer(consumer).cure,
-              HasSubstr("`skua consumers set search --new-secret`"));
+  EXPECT_THAT(judge_consumer(consumer).cure, HasSubstr("`skua consumers set search --new-secret`"));
 }
 
 TEST(CureOfAFailure, names_the_command_that_ends_the_wait) {

@@ -139,7 +139,8 @@ TEST_F(ConsumerSettingsTest, values_that_the_kind_does_not_have_are_refused) {
   EXPECT_EQ(refusal({.lanes = std::int16_t{3}}), "the number of lanes is a power of two up to 64");
   EXPECT_EQ(refusal({.profile = "fast"}),
             "there is no profile 'fast': choose default, low_latency, high_throughput, relaxed");
-  EXPECT_EQ(refusal({.overrides = R"({"lease_ms": 5000})"}), "lease_ms is not a value of a webhook");
+  EXPECT_EQ(refusal({.overrides = R"({"lease_ms": 5000})"}),
+            "lease_ms is not a value of a webhook");
   EXPECT_EQ(refusal({.overrides = R"({"lease_ms": 5000})"}, "archive"), "");
   EXPECT_EQ(value("SELECT count(*) FROM skua.consumers WHERE policy <> 'pause'"), "0");
 }
@@ -193,8 +194,9 @@ TEST_F(ConsumerSettingsTest, accounts_that_wait_stay_in_order_when_lanes_are_joi
   while (taken->changes.front().second != 1) taken = take();
   report_failure(session(), taken->lease,
                  {.pos = 2, .error = "poison", .wait = {}, .is_final = true});
-  session().run("UPDATE skua.consumer_lanes SET pos = CASE lane WHEN 0 THEN 1 ELSE 5 END, "
-                "owner = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL");
+  session().run(
+      "UPDATE skua.consumer_lanes SET pos = CASE lane WHEN 0 THEN 1 ELSE 5 END, "
+      "owner = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL");
   set({.lanes = std::int16_t{1}});
   EXPECT_EQ(positions(), "1");
   EXPECT_EQ(value("SELECT lane || ' ' || pos FROM skua.waiting_changes"), "0 2");
@@ -231,7 +233,8 @@ TEST_P(ChangingLanes, deliver_all_changes_of_an_account_in_order) {
     }
   };
   const auto replay_all = [&] {
-    for (const std::int64_t letter : tables::letter_ids(session(), {.statuses = {tables::LetterStatus::Dead}})) {
+    for (const std::int64_t letter :
+         tables::letter_ids(session(), {.statuses = {tables::LetterStatus::Dead}})) {
       tables::request_replay(session(), letter);
     }
   };
@@ -249,7 +252,8 @@ TEST_P(ChangingLanes, deliver_all_changes_of_an_account_in_order) {
       const auto taken = take();
       if (!taken) continue;
       const std::int64_t bad =
-          taken->changes.at(static_cast<std::size_t>(choose(static_cast<int>(taken->changes.size()))))
+          taken->changes
+              .at(static_cast<std::size_t>(choose(static_cast<int>(taken->changes.size()))))
               .first;
       report_failure(session(), taken->lease,
                      {.pos = bad, .error = "no", .wait = {}, .is_final = true});
@@ -269,12 +273,14 @@ TEST_P(ChangingLanes, deliver_all_changes_of_an_account_in_order) {
   }
   EXPECT_EQ(static_cast<std::int64_t>(processed.size()), post) << "nothing is lost";
   for (const auto& [account, order] : first_times) {
-    EXPECT_TRUE(std::ranges::is_sorted(order)) << account << ": " << fmt::format("{}", fmt::join(order, " "));
+    EXPECT_TRUE(std::ranges::is_sorted(order))
+        << account << ": " << fmt::format("{}", fmt::join(order, " "));
   }
   EXPECT_EQ(value("SELECT count(*) FROM skua.waiting_changes"), "0");
-  EXPECT_EQ(value("SELECT count(*) FROM skua.consumer_lanes AS l JOIN skua.consumers AS c ON c.id = "
-                  "l.consumer_id WHERE l.lane >= c.lanes"),
-            "0");
+  EXPECT_EQ(
+      value("SELECT count(*) FROM skua.consumer_lanes AS l JOIN skua.consumers AS c ON c.id = "
+            "l.consumer_id WHERE l.lane >= c.lanes"),
+      "0");
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ChangingLanes, testing::Range(1, 7));
@@ -328,8 +334,9 @@ TEST_F(ConsumerSettingsTest, a_skip_leaves_out_only_the_change_with_its_position
   for (int account = 1; account <= 4; ++account) like(account);
   for (int i = 0; i < 2; ++i) {
     const auto taken = take();
-    report_failure(session(), taken->lease,
-                   {.pos = taken->changes.front().first, .error = "no", .wait = {}, .is_final = true});
+    report_failure(
+        session(), taken->lease,
+        {.pos = taken->changes.front().first, .error = "no", .wait = {}, .is_final = true});
   }
   EXPECT_EQ(positions(), "2 1");
   EXPECT_THROW(skip_change(session(), "search", 3), ConsumerError) << "no change failed there";
@@ -365,8 +372,7 @@ TEST_F(ConsumerSettingsTest, a_lane_with_other_failures_is_not_skipped_when_the_
 TEST_F(ConsumerSettingsTest, lists_have_the_lease_the_next_attempt_and_the_letters) {
   add_webhook("skip");
   for (int account = 1; account <= 3; ++account) like(account);
-  report_failure(session(), take()->lease,
-                 {.pos = 1, .error = "no", .wait = {}, .is_final = true});
+  report_failure(session(), take()->lease, {.pos = 1, .error = "no", .wait = {}, .is_final = true});
   const auto taken = take();
   const Consumer consumer = read_consumers(session()).at(0);
   EXPECT_EQ(consumer.letters, 1);
@@ -387,21 +393,22 @@ TEST_F(ConsumerSettingsTest, the_number_of_lanes_that_are_leased_at_the_same_tim
   EXPECT_TRUE(take_lease(session(), request));
   EXPECT_TRUE(take_lease(session(), request));
   EXPECT_FALSE(take_lease(session(), request));
-  session().run("UPDATE skua.consumer_lanes SET lease_until = now() - interval '1 second' WHERE "
-                "owner IS NOT NULL AND lane = (SELECT min(lane) FROM skua.consumer_lanes WHERE "
-                "owner IS NOT NULL)");
+  session().run(
+      "UPDATE skua.consumer_lanes SET lease_until = now() - interval '1 second' WHERE "
+      "owner IS NOT NULL AND lane = (SELECT min(lane) FROM skua.consumer_lanes WHERE "
+      "owner IS NOT NULL)");
   EXPECT_TRUE(take_lease(session(), request));
 }
 
 TEST_F(ConsumerSettingsTest, overrides_mean_the_same_in_statements_and_in_lists) {
   for (const char* overrides :
        {"{}", R"({"batch": 5, "pause_ms": 0})", R"({"batch": "17"})", R"({"batch": "many"})",
-        R"({"batch": -1})", R"({"batch": 2.5})", R"({"retry_ms": 1e3})", R"({"batch": 99999999999})",
-        R"({"max_attempts": null})", "[1]", R"({"batch": ""})", R"({"batch": true})"}) {
+        R"({"batch": -1})", R"({"batch": 2.5})", R"({"retry_ms": 1e3})",
+        R"({"batch": 99999999999})", R"({"max_attempts": null})", "[1]", R"({"batch": ""})",
+        R"({"batch": true})"}) {
     SCOPED_TRACE(overrides);
     const Tuning profile = tuning_of("default", "{}");
-    const Tuning tuning =
-        tuning_of("default", value(fmt::format("SELECT '{}'::jsonb", overrides)));
+    const Tuning tuning = tuning_of("default", value(fmt::format("SELECT '{}'::jsonb", overrides)));
     EXPECT_EQ(value(fmt::format("SELECT concat_ws(' ', coalesce(o.batch, {}), coalesce(o.pause_ms, "
                                 "{}), coalesce(o.max_attempts, {}), coalesce(o.retry_ms, {})) FROM "
                                 "skua.tuning_overrides('{}') AS o",

@@ -42,13 +42,13 @@ class Judge {
   /// The order of the checks matters: the first check that finds a state decides the judgement.
   ConsumerJudgement result() {
     using Check = bool (Judge::*)();
-    constexpr Check kChecks[] = {
-        &Judge::keeps_tables,
-        &Judge::has_stopped,     &Judge::has_lagged_out, &Judge::is_paused,
-        &Judge::failed_to_build, &Judge::is_blocked,     &Judge::has_bootstrap,
-        &Judge::is_unserved,     &Judge::is_failing,     &Judge::failed_upkeep,
-        &Judge::is_not_fetched,  &Judge::is_behind,      &Judge::has_waiting_accounts,
-        &Judge::is_retrying};
+    constexpr Check kChecks[] = {&Judge::keeps_tables,         &Judge::has_stopped,
+                                 &Judge::has_lagged_out,       &Judge::is_paused,
+                                 &Judge::failed_to_build,      &Judge::is_blocked,
+                                 &Judge::has_bootstrap,        &Judge::is_unserved,
+                                 &Judge::is_failing,           &Judge::failed_upkeep,
+                                 &Judge::is_not_fetched,       &Judge::is_behind,
+                                 &Judge::has_waiting_accounts, &Judge::is_retrying};
     for (const Check check : kChecks) {
       if ((this->*check)()) return std::move(judgement_);
     }
@@ -132,10 +132,11 @@ class Judge {
 
   bool failed_to_build() {
     if (!is_filling() || consumer_.error.empty()) return false;
-    return stuck("building", with_error("its tables were not built", consumer_.error),
-                 fmt::format("Remove the cause: Skua tries again by itself, and at once after `skua "
-                             "consumers resume {0}`. `skua consumers remove {0}` gives it up.",
-                             name_));
+    return stuck(
+        "building", with_error("its tables were not built", consumer_.error),
+        fmt::format("Remove the cause: Skua tries again by itself, and at once after `skua "
+                    "consumers resume {0}`. `skua consumers remove {0}` gives it up.",
+                    name_));
   }
 
   /// Returns true if the upkeep failed: the tables cannot be exchanged, or cannot be compared with
@@ -228,11 +229,10 @@ class Judge {
   std::string failure_text(const ConsumerLane& lane) const {
     constexpr std::size_t kSeconds = 19;
     // The error comes first, because a table may cut the end of the text.
-    return fmt::format("{} ({} since {}Z, {})",
-                       with_error(failure_subject(consumer_, lane.cause), lane.error),
-                       counted(failures_in_a_row(consumer_), "failure"),
-                       format_datetime(*lane.failing_since).substr(0, kSeconds),
-                       text_of(lane.failing_for));
+    return fmt::format(
+        "{} ({} since {}Z, {})", with_error(failure_subject(consumer_, lane.cause), lane.error),
+        counted(failures_in_a_row(consumer_), "failure"),
+        format_datetime(*lane.failing_since).substr(0, kSeconds), text_of(lane.failing_for));
   }
 
   bool is_not_fetched() {

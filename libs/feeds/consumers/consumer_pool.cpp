@@ -22,7 +22,8 @@ constexpr milliseconds kWithoutConsumers{1'000};
 /// A check compares this number of rows of a projection.
 constexpr std::int32_t kCheckedRows = 50;
 
-/// Returns the pause of threads without work, which the projection with the shortest one determines.
+/// Returns the pause of threads without work, which the projection with the shortest one
+/// determines.
 milliseconds idle_pause(const std::vector<Consumer>& consumers) {
   milliseconds pause = kWithoutConsumers;
   for (const Consumer& consumer : consumers) {

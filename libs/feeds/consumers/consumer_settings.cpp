@@ -83,8 +83,8 @@ SettingsResult set_consumer(postgres::Session& session, const std::string& name,
   const auto consumer = session.query_one<ChangedConsumer>(sql::settings_find, name);
   check_kind(name, consumer, settings);
   SettingsResult result{.kind = consumer.kind};
-  session.execute(sql::settings_change, name, settings.policy, settings.profile,
-                  settings.overrides, settings.filter);
+  session.execute(sql::settings_change, name, settings.policy, settings.profile, settings.overrides,
+                  settings.filter);
   if (settings.filter) note_filter_works(session, consumer.id);
   if (settings.url) session.execute(sql::settings_change_url, consumer.id, *settings.url);
   if (settings.url || settings.secret) {

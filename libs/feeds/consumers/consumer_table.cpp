@@ -230,10 +230,10 @@ void skip_change(postgres::Session& session, const std::string& name, std::int64
   require_consumer(session, name);
   const auto skipped = session.query<SkippedChange>(sql::consumers_skip, name, position);
   if (skipped.empty()) {
-    throw ConsumerError(
-        fmt::format("no change at position {} stopped the consumer '{}': `skua consumers status {}` "
-                    "shows what it waits for",
-                    position, name, name));
+    throw ConsumerError(fmt::format(
+        "no change at position {} stopped the consumer '{}': `skua consumers status {}` "
+        "shows what it waits for",
+        position, name, name));
   }
   for (const auto& [lane, error] : skipped) {
     write_skipped_change(session, name, lane, position, error);
@@ -306,8 +306,9 @@ void check_profile(const std::string& profile) {
 void check_overrides(std::string_view kind, const std::string& overrides) {
   const auto key = unknown_override(kind, overrides);
   if (!key) return;
-  throw ConsumerError(fmt::format("{} is not a value of a {}", *key,
-                                  kind == "pull" ? std::string("pull consumer") : std::string(kind)));
+  throw ConsumerError(
+      fmt::format("{} is not a value of a {}", *key,
+                  kind == "pull" ? std::string("pull consumer") : std::string(kind)));
 }
 
 void require_consumer(postgres::Session& session, const std::string& name) {

@@ -136,8 +136,8 @@ struct Consumer {
   std::chrono::milliseconds age{0};
   /// The number of its dead letters that nobody has handled.
   std::int64_t letters = 0;
-  /// Of a retired consumer whose tables cannot be dropped: the statements that drop what reads them,
-  /// separated by "; ".
+  /// Of a retired consumer whose tables cannot be dropped: the statements that drop what reads
+  /// them, separated by "; ".
   std::string dependents = {};
 };
 

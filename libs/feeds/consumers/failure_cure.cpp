@@ -52,13 +52,13 @@ std::string until_then(const Consumer& consumer, FailureCause cause) {
   const bool is_projection = consumer.kind == "projection";
   const bool counts = cause == FailureCause::Change || cause == FailureCause::Slow ||
                       (is_projection && cause == FailureCause::Tables);
-  const std::string retry =
-      fmt::format("`skua consumers resume {}` tries at once.", consumer.name);
+  const std::string retry = fmt::format("`skua consumers resume {}` tries at once.", consumer.name);
   if (!counts) {
     return "Until then the changes wait in the log, and Skua tries again by itself. " + retry;
   }
-  return fmt::format("Skua tries again; a change that fails `max_attempts` times {} (policy {}). {}",
-                     policy_text(consumer.policy), consumer.policy, retry);
+  return fmt::format(
+      "Skua tries again; a change that fails `max_attempts` times {} (policy {}). {}",
+      policy_text(consumer.policy), consumer.policy, retry);
 }
 
 std::string projection_cure(const Consumer& consumer, FailureCause cause) {
@@ -67,7 +67,8 @@ std::string projection_cure(const Consumer& consumer, FailureCause cause) {
     return "End the transaction that holds the lock (`select * from pg_stat_activity`). " + until;
   }
   return fmt::format(
-      "Remove the cause, such as a missing right, or run `skua consumers rebuild {}`: it builds the "
+      "Remove the cause, such as a missing right, or run `skua consumers rebuild {}`: it builds "
+      "the "
       "tables again from the records. {}",
       consumer.name, until);
 }

@@ -12,8 +12,8 @@ namespace skua::consumers {
 namespace {
 
 /// The names have the order of LaneState.
-constexpr std::array<std::string_view, 10> kStates{"idle",    "ready",      "paused",    "backoff",
-                                                   "leased",  "stopped",    "blocked",   "lagged out",
+constexpr std::array<std::string_view, 10> kStates{"idle",    "ready",   "paused",  "backoff",
+                                                   "leased",  "stopped", "blocked", "lagged out",
                                                    "unbuilt", "waiting"};
 
 /// A row of report_free_lanes.

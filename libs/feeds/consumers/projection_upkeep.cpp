@@ -243,8 +243,8 @@ bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
 bool exchange_projection(postgres::Session& session, const std::stop_token& stop) {
   const auto due = session.query<DueConsumer>(sql::consumers_next_to_exchange, kNearEnd);
   return for_one_of(
-      session, due, "its new tables do not replace the present ones: ", problem("consumer-stuck"), stop,
-      [&](const DueConsumer& consumer) {
+      session, due, "its new tables do not replace the present ones: ", problem("consumer-stuck"),
+      stop, [&](const DueConsumer& consumer) {
         const Projection* projection = find_projection(consumer.name);
         if (projection == nullptr) return false;
         const bool exchanged = with_publication([&](Publication publication) {
@@ -259,8 +259,8 @@ bool exchange_projection(postgres::Session& session, const std::stop_token& stop
 
 bool drop_retired_projection(postgres::Session& session, const std::stop_token& stop) {
   const auto due = session.query<DueConsumer>(sql::consumers_retired);
-  return for_one_of(session, due, "its former tables are not dropped: ", problem("former-tables"), stop,
-                    [&](const DueConsumer& consumer) {
+  return for_one_of(session, due, "its former tables are not dropped: ", problem("former-tables"),
+                    stop, [&](const DueConsumer& consumer) {
                       return drop_retired(session, consumer.id, consumer.name);
                     });
 }

@@ -17,7 +17,7 @@ namespace {
 /// Makes the value of a member of Tuning.
 template <auto kMember>
 constexpr TuningValue tuning_value(std::string_view key, std::int64_t least, std::int64_t most,
-                            std::string_view kind = {}) {
+                                   std::string_view kind = {}) {
   return {.key = key,
           .least = least,
           .most = most,
@@ -75,8 +75,8 @@ const std::vector<Tuning>& tuning_profiles() {
        kLease},
       {"low_latency", 2'000, milliseconds(5), 10, milliseconds(100), seconds(10), milliseconds(5),
        kProcessors, kLease},
-      {"high_throughput", 50'000, milliseconds(500), 10, seconds(1), minutes(5), kIdle,
-       kProcessors, kLease},
+      {"high_throughput", 50'000, milliseconds(500), 10, seconds(1), minutes(5), kIdle, kProcessors,
+       kLease},
       {"relaxed", 50'000, seconds(5), 20, seconds(5), minutes(15), milliseconds(1'000), kProcessors,
        kLease},
   };

@@ -52,16 +52,16 @@ json seconds_or_null(const std::optional<std::chrono::milliseconds>& time) {
 
 /// Returns a number of seconds, rounded up, as a text.
 std::string rounded_text(const json& seconds) {
-  return duration_text(
-      std::chrono::ceil<std::chrono::seconds>(Seconds(seconds.get<double>())));
+  return duration_text(std::chrono::ceil<std::chrono::seconds>(Seconds(seconds.get<double>())));
 }
 
 std::string progress_text(const json& consumer) {
   if (consumer["changes_behind"].is_null()) return "";
   const auto behind = consumer["changes_behind"].get<std::int64_t>();
-  std::string text = behind == 0 ? "up to date"
-                                 : fmt::format("{} behind, {}", counted(behind, "change"),
-                                               lag_text(Seconds(consumer["lag_seconds"].get<double>())));
+  std::string text = behind == 0
+                         ? "up to date"
+                         : fmt::format("{} behind, {}", counted(behind, "change"),
+                                       lag_text(Seconds(consumer["lag_seconds"].get<double>())));
   if (const json& retry = consumer["retry_seconds"]; !retry.is_null()) {
     text += ", tries again in " + rounded_text(retry);
   }
@@ -171,10 +171,10 @@ std::vector<MetricValue> values_of_consumer(const consumers::Consumer& consumer)
   values.push_back({kBlocked, MetricKind::Gauge, blocked});
   values.push_back({kWaitingAccounts, MetricKind::Gauge, waiting});
   values.push_back({kDeadLetters, MetricKind::Gauge, consumer.letters});
-  values.push_back({kRetry, MetricKind::Gauge,
-                    std::chrono::duration<double>(
-                        next_attempt(consumer).value_or(std::chrono::milliseconds(0)))
-                        .count()});
+  values.push_back(
+      {kRetry, MetricKind::Gauge,
+       std::chrono::duration<double>(next_attempt(consumer).value_or(std::chrono::milliseconds(0)))
+           .count()});
   return values;
 }
 
@@ -301,9 +301,8 @@ std::vector<LabelledMetric> read_consumer_metrics(postgres::Session& session) {
 
 std::vector<pipeline::MetricDeclaration> consumer_metric_declarations() {
   std::vector<pipeline::MetricDeclaration> all;
-  for (const MetricInfo& info :
-       {kBehind, kLag, kRunning, kFailing, kFailures, kBlocked, kWaitingAccounts, kDeadLetters,
-        kRetry}) {
+  for (const MetricInfo& info : {kBehind, kLag, kRunning, kFailing, kFailures, kBlocked,
+                                 kWaitingAccounts, kDeadLetters, kRetry}) {
     all.push_back({info, MetricKind::Gauge, kLabel});
   }
   return all;

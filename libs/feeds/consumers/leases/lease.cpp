@@ -20,9 +20,9 @@ namespace skua::consumers {
 namespace {
 
 /// The names have the order of FailureCause.
-constexpr std::array<std::string_view, 11> kCauses{
-    "change",  "unreachable", "name", "tls",    "slow",  "refused",
-    "address", "busy",        "tables", "lock", "filter"};
+constexpr std::array<std::string_view, 11> kCauses{"change", "unreachable", "name",    "tls",
+                                                   "slow",   "refused",     "address", "busy",
+                                                   "tables", "lock",        "filter"};
 
 /// A row of leases_lock.
 struct LeasedLane {
@@ -186,9 +186,8 @@ void release_lease(postgres::Session& session, const LeaseName& lease) {
 std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& request) {
   postgres::Transaction transaction(session);
   open_waiting_changes(session, request.consumer_id);
-  const auto due = postgres::rows_of<LeasableLane>(
-      execute_tuned(session, sql::leases_choose, request.consumer_id, request.ignores_pause,
-                    request.processors));
+  const auto due = postgres::rows_of<LeasableLane>(execute_tuned(
+      session, sql::leases_choose, request.consumer_id, request.ignores_pause, request.processors));
   if (due.empty()) {
     transaction.commit();
     return std::nullopt;

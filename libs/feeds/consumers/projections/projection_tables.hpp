@@ -43,8 +43,8 @@ std::optional<std::int32_t> lock_published(postgres::Session& session,
 void publish_tables(postgres::Session& session, const Projection& projection,
                     std::optional<std::int32_t> former, std::optional<std::int32_t> next);
 
-/// Returns the statements that drop the views that read the tables of a consumer, such as "drop view
-/// public.mine", separated by "; ". Empty if there are none. Needs no rights.
+/// Returns the statements that drop the views that read the tables of a consumer, such as "drop
+/// view public.mine", separated by "; ". Empty if there are none. Needs no rights.
 std::string dependents_of_tables(postgres::Session& session, const Projection& projection,
                                  std::int32_t consumer_id);
 

@@ -329,8 +329,7 @@ void PullServer::end_lease(postgres::Session& session, Waiting& waiting,
   auto result = consumers::LeaseResult::Lost;
   if (request.action == PullAction::Ack) {
     result = consumers::acknowledge(
-        session, lease,
-        {.through = pos, .duration = lease_time(request, consumer.tuning())});
+        session, lease, {.through = pos, .duration = lease_time(request, consumer.tuning())});
     count_end(metrics_, BatchEnd::Acknowledged, result);
   } else if (request.action == PullAction::Renew) {
     result = consumers::renew_lease(session, lease, lease_time(request, consumer.tuning()));

@@ -43,10 +43,10 @@ std::optional<consumers::LeaseFailure> webhook_failure(const Result<transport::H
                                                        const std::string& url);
 
 /// Sends changes to the webhooks of a database, with one simultaneous request for each lane, and at
-/// most `processors` of the tuning. One thread with a session leases changes and stores the outcomes. The requests wait in an
-/// HttpClient, so a receiver that does not answer delays no other receiver. Several processes may
-/// run a sender for the same database. A receiver that is not available gets one request at a time
-/// until it answers. Owned by one thread.
+/// most `processors` of the tuning. One thread with a session leases changes and stores the
+/// outcomes. The requests wait in an HttpClient, so a receiver that does not answer delays no other
+/// receiver. Several processes may run a sender for the same database. A receiver that is not
+/// available gets one request at a time until it answers. Owned by one thread.
 class WebhookSender {
  public:
   struct Options {

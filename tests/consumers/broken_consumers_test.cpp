@@ -14,6 +14,7 @@
 #include "consumers/fold_step.hpp"
 #include "consumers/made_changes.hpp"
 #include "consumers/projection_upkeep.hpp"
+#include "consumers/projections/projection_tables.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
 
@@ -239,6 +240,11 @@ TEST_F(BrokenConsumersTest, a_table_that_was_dropped_with_its_view_is_built_agai
   remove_consumer(session(), "post_stats");
   test::maintain_projections(session());
   EXPECT_EQ(state(), "none");
+  EXPECT_THAT(restore_views(session()), testing::ElementsAre("bsky.post_stats"));
+  EXPECT_THAT(restore_views(session()), testing::IsEmpty());
+  EXPECT_EQ(likes(), "");
+  add("post_stats");
+  EXPECT_EQ(likes(), "1: 1");
 }
 
 TEST_F(BrokenConsumersTest, a_right_that_was_revoked_halts_its_consumer_until_it_is_granted) {

@@ -100,7 +100,9 @@ class Broken(ConsumersTest):
         self.server = self.serve(self.writer)
 
     def break_all(self):
+        # Its view and all views that read it are dropped, too. Without them commands refuse to start.
         self.db.run(f"drop table {self.table('post_stats')} cascade")
+        self.skua(self.db, "migrate")
         self.db.run(f"revoke all on {self.table('actor_stats')} from skua_writer")
         self.db.run(f"alter table {self.table('tag_trends')} rename tag to was_tag")
         self.db.run("""update skua.consumers set filter = '{"collections": 1}' where name = 'archive'""")
@@ -161,12 +163,10 @@ class Broken(ConsumersTest):
         # Only the owner builds and drops tables.
         self.skua(self.db, "consumers", "resume", "post_rules")
         self.skua(self.db, "consumers", "run-until-idle")
-        # The views that read bsky.post_stats were dropped with it.
-        self.skua(self.db, "migrate")
         for name in ("post_stats", "actor_stats", "tag_trends", "down"):
             wait_for(name, lambda name=name: self.is_current(self.db, name), seconds=60, alive=[self.program, self.server])
-        self.assertEqual({change["collection"] for change in self.fetch("archive", self.tokens["archive"])[1]["changes"]},
-                         {"app.bsky.feed.post"})
+        changes = self.fetch("archive", self.tokens["archive"])[1]["changes"]
+        self.assertEqual({change["collection"] for change in changes if "collection" in change}, {"app.bsky.feed.post"})
         self.pages.wait_until_ready()
         self.assertEqual(self.pages.ready()[1], {"status": "ready", "reasons": [], "warnings": []})
         self.assertNotIn("post_rules retired", self.listed(self.db))
@@ -203,14 +203,16 @@ class Alone(ConsumersTest):
         self.assertEqual(program.stop(), 0, program.tail())
         self.assertTrue(program.says("stopped: "), program.tail())
         wait_for("the judgement", lambda: self.listed(database)["post_stats"]["state"] == "not served")
-        self.assertEqual(projections.differences(database.url), [])
+        for name in ("post_stats", "actor_stats"):
+            self.assertIn(f"{name} equals the records", self.consumers(database, "verify", name))
 
 
 class Lanes(ConsumersTest):
     """What `run-once` and `run-until-idle` report of each lane."""
 
     def report(self, command, *arguments, code=0):
-        return json.loads(self.consumers(self.db, command, *arguments, "--json", code=code))
+        # A build logs its progress.
+        return json.loads("\n".join(self.skua(self.db, "consumers", command, *arguments, "--json", code=code).stdout))
 
     def setUp(self):
         super().setUp()
@@ -261,7 +263,9 @@ class Lanes(ConsumersTest):
         wait_for("all changes", lambda: self.is_done(self.db), seconds=60, alive=[server])
         self.assertEqual(receiver.faults, [], "the new secret signs")
         self.assertGreater(len({change["pos"] for change in receiver.processed}), 10)
-        self.assertEqual({change["collection"].rpartition(".")[0] for change in receiver.processed}, {"app.bsky.feed"})
+        # The filter is about records; changes of accounts pass.
+        self.assertEqual({change["collection"].rpartition(".")[0] for change in receiver.processed if "collection" in change},
+                         {"app.bsky.feed"})
         consumer = self.listed(self.db)["search"]
         self.assertEqual((len(consumer["lanes"]), consumer["tuning"]["batch"], consumer["tuning"]["pause_ms"]), (4, 3, 400))
         status = self.consumers(self.db, "status", "search")

@@ -25,7 +25,7 @@ BEGIN
     EXECUTE format('GRANT SELECT ON skua.%I TO skua_reader', table_name);
   END LOOP;
   -- The payload contains bytes that could not become rows.
-  GRANT SELECT (error, last_at) ON skua.dead_letter TO skua_reader;
+  GRANT SELECT (error, last_at, consumer, status, pos) ON skua.dead_letter TO skua_reader;
 END
 $$;
 COMMENT ON FUNCTION skua.grant_reader() IS 'Grants the role skua_reader its privileges. Run it again after creating the role.';

@@ -28,6 +28,8 @@ std::string http_host(const SettingValue& given);
 
 /// The address of the pages of `skua run` unless `--http` names another one.
 inline constexpr const char* kDefaultPages = "127.0.0.1:2580";
+/// The same for `skua consumers run`, which can run beside `skua run`.
+inline constexpr const char* kDefaultConsumerPages = "127.0.0.1:2581";
 
 /// Returns the origin of the pages of a process, such as `http://127.0.0.1:2580`. `given` is the
 /// address on which the process listens, or a URL. Throws UsageError for `off` too.

@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,10 +16,9 @@
 
 #include "atproto/syntax.hpp"
 #include "base/random.hpp"
-#include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "consumers/consumer_replays.hpp"
+#include "consumers/consumer_settings.hpp"
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.hpp"
 #include "consumers/leases/leased_consumers.hpp"
@@ -142,29 +142,6 @@ int consumers_wait(const Invocation& invocation) {
   }
 }
 
-int consumers_run(const Invocation& invocation, bool until_idle) {
-  const std::string name = invocation[kConsumerName];
-  postgres::Session session = open_database(invocation, "skua consumers");
-  if (!name.empty() && consumers_named(session, name).empty()) {
-    command_line::print_stderr("skua consumers: there is no consumer '{}'\n", name);
-    return kFailure;
-  }
-  consumers::prepare_fold_session(session);
-  consumers::ConsumerMetrics metrics;
-  consumers::rebuild_old_versions(session);
-  const consumers::FoldOptions options{.only = name, .ignores_pause = true};
-  bool worked = false;
-  do {
-    worked = consumers::maintain_projections(session, metrics) ||
-             consumers::fold_step(session, metrics, options) == consumers::StepResult::Worked;
-  } while (until_idle && worked);
-  if (until_idle) consumers::replay_skipped_changes(session);
-  fmt::print("{} applied in {}, {}\n", counted(metrics.changes.value(), "change"),
-             counted(metrics.batches.value(), "batch"),
-             counted(metrics.builds.value(), "projection") + " built");
-  return kSuccess;
-}
-
 int consumers_verify(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
   const auto rows = invocation[kRows];
@@ -214,11 +191,17 @@ const Option<std::string> kProfile({.name = "--profile",
                                     .type = profile_names(),
                                     .meaning = "Size and frequency of batches",
                                     .default_value = "default"});
-const Option<Texts> kOverrides(
-    {.name = "--set",
-     .type = "KEY=NUMBER",
-     .meaning = "Replaces a value of the profile: batch, pause_ms, max_attempts, retry_ms, "
-                "max_retry_ms"});
+std::string tuning_keys() {
+  std::string keys;
+  for (const consumers::TuningValue& value : consumers::tuning_values()) {
+    keys += (keys.empty() ? "" : ", ") + std::string(value.key);
+  }
+  return keys;
+}
+
+const Option<Texts> kOverrides({.name = "--set",
+                                .type = "KEY=NUMBER",
+                                .meaning = "Replaces a value of the profile: " + tuning_keys()});
 const Option<bool> kPull(
     {.name = "--pull",
      .meaning = "Add a pull consumer: a program that fetches changes from `skua serve`"});
@@ -235,8 +218,16 @@ const Option<Texts> kOps({.name = "--op",
 const Option<Texts> kKinds({.name = "--kind",
                             .type = fmt::format("{}", fmt::join(streams::known_kinds(), "|")),
                             .meaning = "Webhook, pull: changes of this kind; repeatable"});
-const Option<bool> kSkip(
-    {.name = "--skip", .meaning = "Continue after the failed change, which becomes a dead letter"});
+const Option<bool> kNoFilter({.name = "--no-filter", .meaning = "Webhook, pull: all changes"});
+const Option<bool> kNewSecret(
+    {.name = "--new-secret",
+     .meaning = "Webhook, pull: make and print another secret or token; the former one ends"});
+const Option<std::optional<std::int64_t>> kSkip(
+    {.name = "--skip",
+     .type = "POSITION",
+     .meaning = "Continue after the failed change at this position, which becomes a dead letter. "
+                "`skua consumers status` prints the position"},
+    number_in<std::int64_t>(1, std::int64_t{1} << 62));
 /// Throws UsageError for values of `skua consumers add` that no database accepts.
 template <class NewConsumer>
 void require_valid(const NewConsumer& consumer) {
@@ -263,25 +254,33 @@ int attempt(const Invocation& invocation, const char* command, const std::string
   return kSuccess;
 }
 
-/// Returns the values of `--set` as a JSON object. Throws UsageError.
-std::string tuning_overrides(const Invocation& invocation) {
-  static const std::map<std::string, std::int64_t> kMost = {{"batch", 1'000'000},
-                                                            {"pause_ms", 3'600'000},
-                                                            {"max_attempts", 1'000'000},
-                                                            {"retry_ms", 86'400'000},
-                                                            {"max_retry_ms", 86'400'000}};
+/// Returns the values of `--set` as a JSON object; `default` is null. Throws UsageError.
+nlohmann::json tuning_overrides(const Invocation& invocation) {
+  const std::vector<consumers::TuningValue>& values = consumers::tuning_values();
   nlohmann::json object = nlohmann::json::object();
   for (const std::string& text : invocation[kOverrides]) {
     const std::size_t equals = text.find('=');
-    const auto most = kMost.find(text.substr(0, equals));
-    if (equals == std::string::npos || most == kMost.end()) {
-      throw UsageError(fmt::format(
-          "--set {}: give KEY=NUMBER with batch, pause_ms, max_attempts, retry_ms or max_retry_ms",
-          text));
+    const std::string key = text.substr(0, equals);
+    const auto value = std::ranges::find(values, key, &consumers::TuningValue::key);
+    if (equals == std::string::npos || value == values.end()) {
+      throw UsageError(fmt::format("--set {}: give KEY=NUMBER with {}", text, tuning_keys()));
     }
-    const std::int64_t least = most->first == "pause_ms" ? 0 : 1;
-    object[most->first] =
-        whole_number({text.substr(equals + 1), "--set " + most->first}, least, most->second);
+    const std::string number = text.substr(equals + 1);
+    if (number == "default") {
+      object[key] = nullptr;
+    } else {
+      object[key] = whole_number({number, "--set " + key}, value->least, value->most);
+    }
+  }
+  return object;
+}
+
+/// Returns the values of `--set` for a new consumer, which has no values to give back.
+std::string new_overrides(const Invocation& invocation) {
+  const nlohmann::json given = tuning_overrides(invocation);
+  nlohmann::json object = nlohmann::json::object();
+  for (const auto& [key, value] : given.items()) {
+    if (!value.is_null()) object[key] = value;
   }
   return object.dump();
 }
@@ -313,6 +312,14 @@ std::string filter_of(const Invocation& invocation) {
   return text;
 }
 
+/// Returns the URL of a webhook. Throws UsageError if it is malformed.
+std::string checked_url(const std::string& url) {
+  if (const auto parsed = transport::parse_http_url(url); !parsed) {
+    throw UsageError(fmt::format("--webhook {}: {}", url, parsed.error().message()));
+  }
+  return url;
+}
+
 int add_leased(const Invocation& invocation) {
   const bool is_pull = invocation[kPull];
   const OptionalText webhook = invocation[kWebhook];
@@ -323,14 +330,9 @@ int add_leased(const Invocation& invocation) {
       .lanes = invocation[kLanes].value_or(std::int16_t{1}),
       .policy = invocation[kPolicy],
       .profile = invocation[kProfile],
-      .overrides = tuning_overrides(invocation),
+      .overrides = new_overrides(invocation),
       .first = first_change(invocation[kFrom].value_or(SettingValue{"live", kFrom.name}))};
-  if (webhook) {
-    if (const auto url = transport::parse_http_url(*webhook); !url) {
-      throw UsageError(fmt::format("--webhook {}: {}", *webhook, url.error().message()));
-    }
-    consumer.url = *webhook;
-  }
+  if (webhook) consumer.url = checked_url(*webhook);
   require_valid(consumer);
   if (is_pull) {
     const std::string token = random_token();
@@ -363,12 +365,65 @@ int consumers_add(const Invocation& invocation) {
   consumers::NewConsumer consumer{.name = invocation[kConsumerName],
                                   .policy = invocation[kPolicy],
                                   .profile = invocation[kProfile],
-                                  .overrides = tuning_overrides(invocation)};
+                                  .overrides = new_overrides(invocation)};
   if (const auto lanes = invocation[kLanes]) consumer.lanes = *lanes;
   require_valid(consumer);
   return attempt(invocation, "add",
                  fmt::format("added {}: `skua run` builds its tables", consumer.name),
                  [&](postgres::Session& session) { consumers::add_consumer(session, consumer); });
+}
+
+/// Returns the new values of the command line. Throws UsageError.
+consumers::ConsumerSettings new_settings(const Invocation& invocation) {
+  consumers::ConsumerSettings settings{.lanes = invocation[kLanes],
+                                       .overrides = tuning_overrides(invocation).dump()};
+  if (invocation.is_given(kPolicy)) settings.policy = invocation[kPolicy];
+  if (invocation.is_given(kProfile)) settings.profile = invocation[kProfile];
+  if (const OptionalText url = invocation[kWebhook]) settings.url = checked_url(*url);
+  const std::string filter = filter_of(invocation);
+  const bool has_filter = filter != "{}";
+  if (has_filter && invocation[kNoFilter]) {
+    throw UsageError("give --no-filter or the values of a filter, not both");
+  }
+  if (has_filter || invocation[kNoFilter]) settings.filter = filter;
+  return settings;
+}
+
+/// Changes an existing consumer.
+int consumers_set(const Invocation& invocation) {
+  const std::string name = invocation[kConsumerName];
+  const bool has_new_secret = invocation[kNewSecret];
+  consumers::ConsumerSettings settings = new_settings(invocation);
+  const bool is_empty = !settings.lanes && !settings.policy && !settings.profile && !settings.url &&
+                        !settings.filter && settings.overrides == "{}";
+  if (is_empty && !has_new_secret) {
+    throw UsageError("give a value to change, such as --policy skip or --set batch=5000");
+  }
+  postgres::Session session = open_database(invocation, "skua consumers");
+  try {
+    std::string secret;
+    if (has_new_secret) {
+      // The kind of a consumer does not change.
+      const auto leased = consumers::find_leased_consumer(session, name);
+      const bool is_webhook = leased && leased->is_webhook;
+      secret = is_webhook ? streams::new_webhook_secret() : random_token();
+      settings.secret = is_webhook ? secret : streams::token_hash(secret);
+    }
+    const auto result = consumers::set_consumer(session, name, settings);
+    fmt::print("changed {}{}\n", name,
+               result.is_rebuilt
+                   ? ": its tables are built again, with the new number of lanes, and "
+                     "then replace the present ones"
+                   : "");
+    if (has_new_secret) {
+      fmt::print("its new {}, which is not shown again:\n{}\n",
+                 result.kind == "webhook" ? "secret" : "token", secret);
+    }
+  } catch (const consumers::ConsumerError& error) {
+    command_line::print_stderr("skua consumers set: {}\n", error.what());
+    return kFailure;
+  }
+  return kSuccess;
 }
 
 int consumers_remove(const Invocation& invocation) {
@@ -377,12 +432,16 @@ int consumers_remove(const Invocation& invocation) {
                  [&](postgres::Session& session) { consumers::remove_consumer(session, name); });
 }
 
-int consumers_pause(const Invocation& invocation, bool paused) {
+int consumers_pause(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
-  return attempt(
-      invocation, paused ? "pause" : "resume",
-      fmt::format("{} {}", paused ? "paused" : "resumed", name),
-      [&](postgres::Session& session) { consumers::pause_consumer(session, name, paused); });
+  return attempt(invocation, "pause", fmt::format("paused {}", name),
+                 [&](postgres::Session& session) { consumers::pause_consumer(session, name); });
+}
+
+int consumers_resume(const Invocation& invocation) {
+  const std::string name = invocation[kConsumerName];
+  return attempt(invocation, "resume", fmt::format("resumed {}", name),
+                 [&](postgres::Session& session) { consumers::resume_consumer(session, name); });
 }
 
 int consumers_rebuild(const Invocation& invocation) {
@@ -396,18 +455,18 @@ int consumers_rebuild(const Invocation& invocation) {
 /// Resets a consumer. With --from, a webhook or pull consumer continues at another position.
 int consumers_reset(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
-  const bool skip = invocation[kSkip];
+  const auto skip = invocation[kSkip];
   const auto from = invocation[kFrom];
-  if (!from) {
-    return attempt(invocation, "reset",
-                   fmt::format("{} continues{}", name, skip ? " after the change that failed" : ""),
-                   [&](postgres::Session& session) {
-                     consumers::reset_consumer(
-                         session, name,
-                         skip ? consumers::AfterStop::Skip : consumers::AfterStop::Retry);
-                   });
+  if (skip && from) throw UsageError("give --from or --skip, not both");
+  if (skip) {
+    return attempt(
+        invocation, "reset", fmt::format("{} continues after position {}", name, *skip),
+        [&](postgres::Session& session) { consumers::skip_change(session, name, *skip); });
   }
-  if (skip) throw UsageError("give --from or --skip, not both");
+  if (!from) {
+    return attempt(invocation, "reset", fmt::format("{} continues", name),
+                   [&](postgres::Session& session) { consumers::reset_consumer(session, name); });
+  }
   const consumers::FirstChange first = first_change(*from);
   return attempt(
       invocation, "reset",
@@ -422,7 +481,6 @@ int consumers_reset(const Invocation& invocation) {
 
 CommandSpecs consumers_commands() {
   const OptionUse name = required(kConsumerName);
-  const OptionUse only = with_meaning(kConsumerName, "Apply changes to this consumer only");
   return {{"consumers",
            "Manage what follows the change log: counts, notifications, trends, webhooks, pull "
            "consumers"},
@@ -441,15 +499,7 @@ CommandSpecs consumers_commands() {
           {"consumers verify",
            "Compare a projection with the records",
            {kDatabase, name, kRows},
-           consumers_verify},
-          {"consumers run-once",
-           "Do one step: build, exchange, or apply one batch of changes",
-           {kDatabase, only},
-           [](const Invocation& invocation) { return consumers_run(invocation, false); }},
-          {"consumers run-until-idle",
-           "Build projections and apply all changes",
-           {kDatabase, only},
-           [](const Invocation& invocation) { return consumers_run(invocation, true); }}};
+           consumers_verify}};
 }
 
 namespace {
@@ -467,6 +517,7 @@ std::string help_of_add() {
 
 CommandSpecs consumer_changes_commands() {
   const OptionUse from{kFrom, {.default_text = "live"}};
+  const OptionUse::Differences unchanged{.default_text = "the present one"};
   const OptionUse collections =
       with_meaning(kCollections,
                    "Webhook, pull: records of this collection, such as app.bsky.feed.*; "
@@ -481,15 +532,33 @@ CommandSpecs consumer_changes_commands() {
   add.help = help_of_add();
   return {
       std::move(add),
+      {"consumers set",
+       "Change a consumer; its position and what waits stay",
+       {kDatabase,
+        name,
+        kLanes,
+        {kPolicy, unchanged},
+        {kProfile, unchanged},
+        {kOverrides,
+         {.type = "KEY=NUMBER|default",
+          .meaning = "Replaces a value of the profile, or gives it back: " + tuning_keys()}},
+        with_meaning(kWebhook, "Webhook: send the changes to this URL"),
+        collections,
+        dids,
+        kOps,
+        kKinds,
+        kNoFilter,
+        kNewSecret},
+       consumers_set},
       {"consumers remove", "Remove a consumer and its tables", {kDatabase, name}, consumers_remove},
       {"consumers pause",
        "Let a consumer read no more changes",
        {kDatabase, name},
-       [](const Invocation& invocation) { return consumers_pause(invocation, true); }},
+       consumers_pause},
       {"consumers resume",
-       "Continue a paused consumer",
+       "Continue a paused consumer, and try at once what waits after a failure",
        {kDatabase, name},
-       [](const Invocation& invocation) { return consumers_pause(invocation, false); }},
+       consumers_resume},
       {"consumers rebuild",
        "Build the tables of a projection again",
        {kDatabase, name},

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "consumers/projections/projection_tables.hpp"
 #include "database.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/migrations.hpp"
@@ -36,6 +37,12 @@ std::string summary(const postgres::SchemaChanges& applied) {
 int migrate(const Invocation& invocation) {
   const std::string url = require_database(invocation);
   postgres::Session session(url, postgres::process_name("skua migrate"));
+  const auto pending = postgres::pending_changes(session, postgres::schema());
+  if (!pending.is_new && pending.migrations.empty()) {
+    for (const std::string& view : consumers::restore_views(session)) {
+      fmt::print("created {} again, without rows: `skua consumers rebuild` fills it\n", view);
+    }
+  }
   const postgres::SchemaChanges applied = postgres::migrate(session, postgres::schema());
   if (invocation[kVerbose]) {
     if (applied.is_new) {

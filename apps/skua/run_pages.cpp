@@ -116,6 +116,39 @@ void warn_of_plain_token(const admin::AdminApi& api, const std::string& address)
       address);
 }
 
+std::unique_ptr<http_server::Server> serve_pages(const SettingValue& found, bool is_default,
+                                                 std::vector<std::string> hosts,
+                                                 http_server::Server::Routes routes,
+                                                 admin::AdminApi& admin) {
+  const ListenAddress address = listen_address(found);
+  http_server::Server::Options options;
+  options.address = address.address;
+  options.port = address.port;
+  options.hosts = std::move(hosts);
+  options.hosts_setting = kHttpHost.name;
+  options.limits.connections = kConnections;
+  std::unique_ptr<http_server::Server> server;
+  try {
+    server = std::make_unique<http_server::Server>(options, std::move(routes));
+  } catch (const std::runtime_error& error) {
+    if (!is_default) throw;
+    logger("http")->warn("no pages (--http): {}", error.what());
+    return nullptr;
+  }
+  if (!http_server::is_loopback(address.address)) {
+    logger("http")->warn(
+        "{} is not a loopback address: whoever reaches it can read the pages, without TLS and "
+        "without a password",
+        address.text());
+  }
+  warn_of_plain_token(admin, address.address);
+  admin.start();
+  server->start();
+  print_progress(
+      fmt::format("pages at http://{}/", ListenAddress{address.address, server->port()}.text()));
+  return server;
+}
+
 RunPages::RunPages(const Invocation& invocation, const std::string& database_url,
                    std::string settings_page)
     : settings_page_(std::move(settings_page)),
@@ -132,8 +165,8 @@ RunPages::RunPages(const Invocation& invocation, const std::string& database_url
       admin_(*admin_runtime_, admin_options(invocation)) {
   const auto chosen = invocation[kHttp];
   if (!chosen || chosen->value != "off") {
-    listen(chosen.value_or(SettingValue{kDefaultPages, kHttp.name}), !chosen,
-           invocation[kHttpHost]);
+    server_ = serve_pages(chosen.value_or(SettingValue{kDefaultPages, kHttp.name}), !chosen,
+                          invocation[kHttpHost], routes(), admin_);
   }
   pages_.start();
 }
@@ -144,14 +177,7 @@ RunPages::~RunPages() {
   pages_.stop();
 }
 
-void RunPages::listen(const SettingValue& found, bool is_default, std::vector<std::string> hosts) {
-  const ListenAddress address = listen_address(found);
-  http_server::Server::Options options;
-  options.address = address.address;
-  options.port = address.port;
-  options.hosts = std::move(hosts);
-  options.hosts_setting = kHttpHost.name;
-  options.limits.connections = kConnections;
+http_server::Server::Routes RunPages::routes() {
   http_server::Server::Routes routes;
   pages_.add_routes(routes);
   admin_.add_routes(routes);
@@ -159,24 +185,7 @@ void RunPages::listen(const SettingValue& found, bool is_default, std::vector<st
                          [this](const std::shared_ptr<http_server::Exchange>& exchange) {
                            exchange->answer({.body = settings_page_});
                          }};
-  try {
-    server_ = std::make_unique<http_server::Server>(options, std::move(routes));
-  } catch (const std::runtime_error& error) {
-    if (!is_default) throw;
-    logger("http")->warn("no pages (--http): {}", error.what());
-    return;
-  }
-  if (!http_server::is_loopback(address.address)) {
-    logger("http")->warn(
-        "{} is not a loopback address: whoever reaches it can read the pages, without TLS and "
-        "without a password",
-        address.text());
-  }
-  warn_of_plain_token(admin_, address.address);
-  admin_.start();
-  server_->start();
-  print_progress(
-      fmt::format("pages at http://{}/", ListenAddress{address.address, server_->port()}.text()));
+  return routes;
 }
 
 void RunPages::show(const app::Indexer* indexer) {

@@ -66,6 +66,14 @@ admin::AdminApi::Options admin_options(const Invocation& invocation);
 /// server.
 void warn_of_plain_token(const admin::AdminApi& api, const std::string& address);
 
+/// Serves pages and the admin API at an address, and prints it. If the address is a default one and
+/// is taken, logs a warning and returns null. Throws UsageError for a malformed address, and
+/// std::runtime_error if an address that the user chose is not available.
+std::unique_ptr<http_server::Server> serve_pages(const SettingValue& address, bool is_default,
+                                                 std::vector<std::string> hosts,
+                                                 http_server::Server::Routes routes,
+                                                 admin::AdminApi& admin);
+
 /// The pages of `skua run` (libs/operations/pages), its admin API and their HTTP server. They exist
 /// from before the first connection to the database until the end of the process, during which
 /// several Indexers may follow each other. Owned by the main thread.
@@ -99,7 +107,7 @@ class RunPages {
     Phase phase = Phase::Starting;
   };
 
-  void listen(const SettingValue& address, bool is_default, std::vector<std::string> hosts);
+  http_server::Server::Routes routes();
   pages::ProcessState process_state() const;
   std::vector<status::LabelledMetric> metrics() const;
 

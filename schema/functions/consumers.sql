@@ -34,18 +34,23 @@ $$;
 COMMENT ON FUNCTION skua.declare_projection(text, text) IS 'Creates the view of a projection, which has no rows before the first build. The columns have the form: name type, name type.';
 
 -- A view that is replaced keeps its grants, and the views of users that read it. Readers see the tables of one consumer or of
--- the next one, never a part.
+-- the next one, never a part. A view that was dropped together with its table is created again.
 CREATE OR REPLACE FUNCTION skua.show_projection(name text, consumer_id int4) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  columns text;
+  present regclass := to_regclass('bsky.' || name);
+  columns text := '*';
   from_table text := 'WHERE false';
 BEGIN
-  SELECT string_agg(CASE WHEN consumer_id IS NULL THEN format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname)
-                         ELSE format('%I', a.attname) END, ', ' ORDER BY a.attnum)
-  INTO columns FROM pg_attribute AS a WHERE a.attrelid = ('bsky.' || name)::regclass AND a.attnum > 0;
   IF consumer_id IS NOT NULL THEN
     from_table := format('FROM skua.%I', name || '_' || consumer_id);
+  ELSIF present IS NULL THEN
+    RETURN;
+  END IF;
+  IF present IS NOT NULL THEN
+    SELECT string_agg(CASE WHEN consumer_id IS NULL THEN format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname)
+                           ELSE format('%I', a.attname) END, ', ' ORDER BY a.attnum)
+    INTO columns FROM pg_attribute AS a WHERE a.attrelid = present AND a.attnum > 0;
   END IF;
   EXECUTE format('CREATE OR REPLACE VIEW bsky.%I AS SELECT %s %s', name, columns, from_table);
 END
@@ -59,8 +64,13 @@ LANGUAGE sql IMMUTABLE ROWS 1 AS $$
     max(n.value) FILTER (WHERE n.key = 'max_attempts'), max(n.value) FILTER (WHERE n.key = 'retry_ms'),
     max(n.value) FILTER (WHERE n.key = 'max_retry_ms')
   FROM (
-    SELECT o.key, least(substring(o.value FROM '^[0-9]{1,18}$')::int8, 2147483647)::int4 AS value
-    FROM jsonb_each_text(CASE WHEN jsonb_typeof(overrides) = 'object' THEN overrides ELSE '{}' END) AS o
+    SELECT o.key, least(o.value::int8, 2147483647)::int4 AS value
+    FROM (
+      -- LEAST ignores nulls, so that only numbers may reach it.
+      SELECT e.key, substring(e.value FROM '^[0-9]{1,18}$') AS value
+      FROM jsonb_each_text(CASE WHEN jsonb_typeof(overrides) = 'object' THEN overrides ELSE '{}' END) AS e
+    ) AS o
+    WHERE o.value IS NOT NULL
   ) AS n
 $$;
 COMMENT ON FUNCTION skua.tuning_overrides(jsonb) IS 'The values of skua.consumers.overrides. Null: the value is missing, or is not a whole number.';

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "consumers/fold_step.hpp"
 #include "consumers/made_changes.hpp"
 #include "consumers/projection_upkeep.hpp"
+#include "consumers/projections/projection_tables.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
 
@@ -62,6 +64,14 @@ class BrokenConsumersTest : public ChangesTest {
         "FOR EACH ROW EXECUTE FUNCTION refuse()",
         sqlstate, table));
   }
+  /// Applies changes until a query returns true. The waits after failures are a millisecond long.
+  void fold_until(const std::string& query) {
+    for (int i = 0; i < 2'000 && value(query) != "t"; ++i) {
+      test::fold_changes(session());
+      session().run("SELECT pg_sleep(0.002)");
+    }
+    EXPECT_EQ(value(query), "t") << query;
+  }
   /// People see all changes of the other consumer.
   std::string posts_counted() {
     return value(
@@ -84,7 +94,7 @@ TEST_F(BrokenConsumersTest, a_column_that_is_missing_halts_its_consumer_and_a_re
     EXPECT_EQ(
         value("SELECT cause || ' ' || attempts FROM skua.consumer_lanes WHERE consumer_id = " +
               id_of("post_stats")),
-        "tables 0");
+        "tables 1");
     EXPECT_EQ(judgement().level, Level::Stuck);
     EXPECT_EQ(judgement().state, "failing");
     EXPECT_THAT(judgement().reason, HasSubstr("\"likes\""));
@@ -138,6 +148,124 @@ INSTANTIATE_TEST_SUITE_P(All, BrokenBySqlstate,
                                          "40P01", "P0001", "0A000"),
                          [](const auto& given) { return std::string(given.param); });
 
+const std::string kTwoAttempts =
+    R"({"pause_ms": 0, "batch": 4, "max_attempts": 2, "retry_ms": 1, "max_retry_ms": 1})";
+
+TEST_F(BrokenConsumersTest, the_policy_pause_stops_a_projection_with_broken_tables) {
+  add("post_stats", "pause", kTwoAttempts);
+  add("actor_stats");
+  rename_likes();
+  const std::int64_t first = like(1);
+  like(2);
+  fold_until("SELECT state = 'stopped' FROM skua.consumers WHERE name = 'post_stats'");
+  EXPECT_EQ(state(), "live stopped");
+  EXPECT_EQ(posts_counted(), "1");
+  EXPECT_THAT(judgement().reason, HasSubstr("\"likes\""));
+  EXPECT_THAT(judgement().cure,
+              HasSubstr(fmt::format("`skua consumers reset post_stats --skip {}`", first)));
+  EXPECT_THAT(judgement().cure, HasSubstr("`skua consumers rebuild post_stats`"));
+  session().run(
+      fmt::format("ALTER TABLE skua.post_stats_{} RENAME x TO likes", id_of("post_stats")));
+  reset_consumer(session(), "post_stats");
+  test::fold_changes(session());
+  EXPECT_EQ(likes(), "1: 2");
+}
+
+TEST_F(BrokenConsumersTest, the_policy_block_lane_stops_a_lane_with_broken_tables) {
+  add("post_stats", "block_lane", kTwoAttempts);
+  rename_likes();
+  like(1);
+  fold_until("SELECT is_blocked FROM skua.consumer_lanes");
+  EXPECT_EQ(state(), "live running");
+  EXPECT_EQ(judgement().state, "blocked");
+  rebuild_consumer(session(), "post_stats");
+  EXPECT_THAT(judgement().reason, HasSubstr("its tables are built again"));
+  test::maintain_projections(session());
+  EXPECT_EQ(likes(), "1: 1");
+  EXPECT_EQ(judgement().level, Level::Works);
+}
+
+TEST_F(BrokenConsumersTest, the_policy_skip_turns_changes_into_letters_while_tables_are_broken) {
+  add("post_stats", "skip", kTwoAttempts);
+  rename_likes();
+  like(1);
+  like(2);
+  fold_until("SELECT pos = skua.change_log_end() FROM skua.consumer_lanes");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.dead_letter WHERE status = 'dead'"), "2");
+  EXPECT_EQ(consumer("post_stats").letters, 2);
+  rebuild_consumer(session(), "post_stats");
+  test::maintain_projections(session());
+  EXPECT_EQ(likes(), "1: 2") << "the new tables have the changes of the letters";
+}
+
+TEST_F(BrokenConsumersTest,
+       a_lane_is_blocked_if_there_is_no_room_for_the_letters_of_broken_tables) {
+  add("post_stats", "skip", kTwoAttempts);
+  rename_likes();
+  for (int post = 1; post <= 101; ++post) like(1, post);
+  fold_until("SELECT is_blocked FROM skua.consumer_lanes");
+  EXPECT_EQ(value("SELECT pos || ' ' || (SELECT count(*) FROM skua.dead_letter) FROM "
+                  "skua.consumer_lanes"),
+            "101 100");
+}
+
+TEST_F(BrokenConsumersTest, work_of_a_queue_that_fails_stops_its_consumer_under_the_policy_pause) {
+  add("post_rules", "pause", kTwoAttempts);
+  const std::string id = id_of("post_rules");
+  session().run("DROP TABLE skua.post_rules_queue_" + id + " CASCADE");
+  like(1);
+  session().run("UPDATE skua.consumer_lanes SET waiting_pos = 1");
+  fold_until("SELECT state = 'stopped' FROM skua.consumers");
+  EXPECT_THAT(judgement("post_rules").reason, HasSubstr("the work of earlier changes failed"));
+  EXPECT_THAT(judgement("post_rules").cure, testing::Not(HasSubstr("--skip")));
+  rebuild_consumer(session(), "post_rules");
+  test::maintain_projections(session());
+  EXPECT_EQ(judgement("post_rules").level, Level::Works);
+}
+
+TEST_F(BrokenConsumersTest, a_table_that_was_dropped_with_its_view_is_built_again) {
+  add("post_stats");
+  add("actor_stats");
+  session().run(fmt::format("DROP TABLE skua.post_stats_{} CASCADE", id_of("post_stats")));
+  like(1);
+  test::fold_changes(session());
+  EXPECT_EQ(posts_counted(), "1");
+  EXPECT_EQ(judgement().state, "failing");
+  rebuild_consumer(session(), "post_stats");
+  test::maintain_projections(session());
+  EXPECT_EQ(likes(), "1: 1");
+  EXPECT_EQ(judgement().level, Level::Works);
+
+  session().run(fmt::format("DROP TABLE skua.post_stats_{} CASCADE", id_of("post_stats")));
+  remove_consumer(session(), "post_stats");
+  test::maintain_projections(session());
+  EXPECT_EQ(state(), "none");
+  EXPECT_THAT(restore_views(session()), testing::ElementsAre("bsky.post_stats"));
+  EXPECT_THAT(restore_views(session()), testing::IsEmpty());
+  EXPECT_EQ(likes(), "");
+  add("post_stats");
+  EXPECT_EQ(likes(), "1: 1");
+}
+
+TEST_F(BrokenConsumersTest, a_right_that_was_revoked_halts_its_consumer_until_it_is_granted) {
+  add("post_stats");
+  add("actor_stats");
+  const std::string table = "skua.post_stats_" + id_of("post_stats");
+  session().run("REVOKE ALL ON " + table + " FROM skua_writer");
+  like(1);
+  postgres::Session writer(database_.url(), "writer");
+  writer.run("SET ROLE skua_writer");
+  test::fold_changes(writer);
+  EXPECT_EQ(posts_counted(), "1");
+  EXPECT_THAT(judgement().reason, HasSubstr("permission denied"));
+  EXPECT_THAT(judgement().cure, HasSubstr("`skua consumers resume post_stats`"));
+  session().run("GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + " TO skua_writer");
+  resume_consumer(session(), "post_stats");
+  test::fold_changes(writer);
+  EXPECT_EQ(likes(), "1: 1");
+  EXPECT_EQ(judgement().level, Level::Works);
+}
+
 TEST_F(BrokenConsumersTest, a_build_that_fails_delays_no_other_build) {
   const std::string next = value("SELECT last_value + is_called::int FROM skua.consumers_id_seq");
   session().run("CREATE TABLE skua.post_stats_" + next + " ()");
@@ -181,6 +309,52 @@ TEST_F(BrokenConsumersTest, a_drop_that_fails_delays_no_other_drop) {
   session().run("DROP VIEW other; UPDATE skua.consumers SET retry_at = NULL");
   test::maintain_projections(session());
   EXPECT_EQ(state(), "none");
+}
+
+TEST_F(BrokenConsumersTest, a_view_of_a_user_keeps_former_tables_and_delays_nothing) {
+  add("post_rules");
+  add("post_stats");
+  session().run("CREATE VIEW mine AS SELECT * FROM skua.post_rules_turns_" + id_of("post_rules"));
+  session().run("CREATE VIEW \"Of it\" AS SELECT * FROM mine");
+  rebuild_consumer(session(), "post_rules");
+  remove_consumer(session(), "post_stats");
+  test::maintain_projections(session());
+  EXPECT_EQ(state("post_rules"), "live running, retired running");
+  EXPECT_EQ(state("post_stats"), "none") << "its tables are dropped";
+  ConsumerMetrics metrics;
+  EXPECT_TRUE(check_projection(session(), "post_rules", 10, metrics));
+  EXPECT_EQ(judgement("post_rules").level, Level::Works);
+
+  const Consumer kept = read_all_consumers(session()).back();
+  EXPECT_EQ(kept.role, "retired");
+  const ConsumerJudgement shown = judge_consumer(kept);
+  EXPECT_EQ(shown.problem->code, "former-tables");
+  EXPECT_THAT(shown.reason, HasSubstr("its former tables are not dropped"));
+  EXPECT_THAT(shown.cure, HasSubstr("`drop view public.\"Of it\", public.mine`"));
+  session().run(kept.dependents);
+  resume_consumer(session(), "post_rules");
+  test::maintain_projections(session());
+  EXPECT_EQ(state("post_rules"), "live running");
+  EXPECT_EQ(read_all_consumers(session()).size(), 1U);
+}
+
+TEST_F(BrokenConsumersTest, the_number_of_lanes_that_are_processed_at_the_same_time_is_limited) {
+  add_consumer(session(), {.name = "post_stats",
+                           .lanes = std::int16_t{2},
+                           .overrides = R"({"pause_ms": 0, "processors": 1})"});
+  add("actor_stats");
+  test::maintain_projections(session());
+  like(1, 1);
+  like(1, 2);
+  postgres::Session other(database_.url(), "other");
+  postgres::Transaction works(other);
+  other.run(fmt::format("SELECT pg_advisory_xact_lock(1936422152, {} * 64)", id_of("post_stats")));
+  test::fold_changes(session());
+  EXPECT_EQ(posts_counted(), "1") << "others continue";
+  EXPECT_EQ(likes(), "");
+  works.commit();
+  test::fold_changes(session());
+  EXPECT_EQ(likes(), "1: 1, 2: 1");
 }
 
 TEST_F(BrokenConsumersTest, a_check_that_fails_is_shown_until_one_succeeds) {

@@ -101,7 +101,17 @@ INSTANTIATE_TEST_SUITE_P(
                       },
                       {Level::Stopped, "stopped", "consumer-stuck"},
                       "position 7 failed: HTTP 500",
-                      "reset search --skip"},
+                      "run `skua consumers reset search`"},
+        JudgementCase{"stopped_at_a_change",
+                      "pull",
+                      [](auto& each) {
+                        each.state = "stopped";
+                        each.lanes[1].is_blocked = true;
+                        each.lanes[1].attempts = 10;
+                      },
+                      {Level::Stopped, "stopped", "consumer-stuck"},
+                      "stopped after a failure",
+                      "`skua consumers reset search --skip 4700`"},
         JudgementCase{"stopped_projection",
                       "projection",
                       [](auto& each) { each.state = "stopped"; },
@@ -163,11 +173,28 @@ INSTANTIATE_TEST_SUITE_P(
                       "webhook",
                       [](auto& each) {
                         each.lanes[1].is_blocked = true;
+                        each.lanes[1].attempts = 1;
                         each.lanes[1].error = "HTTP 500";
                       },
                       {Level::Stuck, "blocked", "consumer-stuck"},
                       "blocks lane 1: HTTP 500",
-                      "reset search --skip"},
+                      "reset search --skip 4700"},
+        JudgementCase{"blocked_by_work_of_a_queue",
+                      "projection",
+                      [](auto& each) { each.lanes[0].is_blocked = true; },
+                      {Level::Stuck, "blocked", "consumer-stuck"},
+                      "blocks lane 0",
+                      "it tries again. `skua consumers rebuild post_stats`"},
+        JudgementCase{"keeps_tables",
+                      "projection",
+                      [](auto& each) {
+                        each.role = "retired";
+                        each.error = "its former tables are not dropped: views read them";
+                        each.dependents = "drop view public.mine";
+                      },
+                      {Level::Notice, "not dropped", "former-tables"},
+                      "its former tables are not dropped",
+                      "Run `drop view public.mine`, or let them read bsky.post_stats."},
         JudgementCase{"bootstrap",
                       "webhook",
                       [](auto& each) { each.waits_for_bootstrap = true; },
@@ -187,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(
                         each.lag = 2min;
                       },
                       {Level::Stuck, "not served", "consumer-stuck"},
-                      "the oldest for 2 min",
+                      "no process answers its program; 12 changes wait, the oldest for 2 min",
                       "Start `skua serve`"},
         JudgementCase{"unserved_projection",
                       "projection",
@@ -200,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
                       },
                       {Level::Stuck, "not served", "consumer-stuck"},
                       "no process keeps projections up to date",
-                      "--consumer-threads"},
+                      "Start `skua consumers run`, or `skua run` with `--consumer-threads`"},
         JudgementCase{
             "fails",
             "webhook",
@@ -217,6 +244,30 @@ INSTANTIATE_TEST_SUITE_P(
                       {Level::Stuck, "failing", "consumer-stuck"},
                       "changes cannot be applied: overflow (30",
                       "stops the consumer (policy pause)"},
+        JudgementCase{"projection_with_broken_tables",
+                      "projection",
+                      [](auto& each) { fail(each, 1s, FailureCause::Tables, "no column"); },
+                      {Level::Stuck, "failing", "consumer-stuck"},
+                      "changes cannot be applied: no column",
+                      "`skua consumers rebuild post_stats`"},
+        JudgementCase{"projection_that_waits_for_a_lock",
+                      "projection",
+                      [](auto& each) { fail(each, 2min, FailureCause::Lock, "timeout"); },
+                      {Level::Stuck, "failing", "consumer-stuck"},
+                      "changes cannot be applied: timeout",
+                      "pg_stat_activity"},
+        JudgementCase{"webhook_without_a_right",
+                      "webhook",
+                      [](auto& each) { fail(each, 1s, FailureCause::Tables, "denied"); },
+                      {Level::Stuck, "failing", "consumer-stuck"},
+                      "its changes cannot be read: denied",
+                      "a missing right of the role of `skua serve`"},
+        JudgementCase{"malformed_filter",
+                      "pull",
+                      [](auto& each) { fail(each, 1s, FailureCause::Filter, "no list"); },
+                      {Level::Stuck, "failing", "consumer-stuck"},
+                      "its changes cannot be read: no list",
+                      "skua consumers set search --collection"},
         JudgementCase{"failing_program",
                       "pull",
                       [](auto& each) { fail(each, 2min, FailureCause::Change, "refused"); },
@@ -280,12 +331,22 @@ TEST(CureOfAFailure, follows_from_what_failed) {
   }
 }
 
-TEST(CureOfAFailure, names_the_first_position_for_another_url) {
+TEST(CureOfAFailure, names_the_command_for_another_url_or_secret) {
   Consumer consumer = webhook();
   fail(consumer, 1h, FailureCause::Address);
   EXPECT_THAT(judge_consumer(consumer).cure,
-              HasSubstr("`skua consumers remove search`, then `skua consumers add search --webhook "
-                        "URL --from 4700`"));
+              HasSubstr("`skua consumers set search --webhook URL`"));
+  fail(consumer, 1h, FailureCause::Refused);
+  EXPECT_THAT(judge_consumer(consumer).cure, HasSubstr("`skua consumers set search --new-secret`"));
+}
+
+TEST(CureOfAFailure, names_the_command_that_ends_the_wait) {
+  for (const char* kind : {"projection", "webhook", "pull"}) {
+    Consumer consumer = of_kind(kind);
+    fail(consumer, 1h, FailureCause::Change);
+    EXPECT_THAT(judge_consumer(consumer).cure,
+                HasSubstr("`skua consumers resume " + consumer.name + "` tries at once"));
+  }
 }
 
 TEST(CureOfAFailure, states_the_policy_only_if_attempts_count) {
@@ -298,7 +359,7 @@ TEST(CureOfAFailure, states_the_policy_only_if_attempts_count) {
 }
 
 TEST(FailureCauseText, can_be_parsed) {
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i <= static_cast<int>(FailureCause::Filter); ++i) {
     const auto cause = static_cast<FailureCause>(i);
     EXPECT_EQ(failure_cause(to_string(cause)), cause);
   }

@@ -113,11 +113,11 @@ TEST_F(ConsumersTest, what_cannot_be_added_is_refused_with_the_reason) {
 
 TEST_F(ConsumersTest, a_paused_consumer_reads_nothing_until_it_is_resumed) {
   add("post_stats");
-  pause_consumer(session(), "post_stats", true);
+  pause_consumer(session(), "post_stats");
   like(1);
   test::fold_changes(session());
   EXPECT_EQ(likes(), "");
-  pause_consumer(session(), "post_stats", false);
+  resume_consumer(session(), "post_stats");
   test::fold_changes(session());
   EXPECT_EQ(likes(), "1: 1");
 }
@@ -221,7 +221,7 @@ TEST_F(ConsumersTest, a_change_that_fails_is_found_by_halving_and_stops_the_cons
       "SELECT failing_since IS NOT NULL AND failures >= attempts FROM skua.consumer_lanes";
   EXPECT_EQ(value(failing), "t");
 
-  reset_consumer(session(), "post_stats", AfterStop::Skip);
+  skip_change(session(), "post_stats", bad);
   EXPECT_EQ(letters(), "post_stats 0 " + std::to_string(bad) + " dead create");
   EXPECT_EQ(value(failing), "f");
   test::fold_changes(session());
@@ -237,7 +237,7 @@ TEST_F(ConsumersTest, a_stopped_consumer_continues_when_the_cause_is_gone) {
   test::fold_changes(session(), 3);
   EXPECT_EQ(state(), "live stopped");
   session().run("DROP FUNCTION refuse CASCADE");
-  reset_consumer(session(), "post_stats", AfterStop::Retry);
+  reset_consumer(session(), "post_stats");
   test::fold_changes(session());
   EXPECT_EQ(likes(), "4: 1, 66: 1");
 }
@@ -284,7 +284,7 @@ TEST_F(ConsumersTest, the_policy_block_lane_stops_the_lane_before_the_change) {
   session().run("DROP FUNCTION refuse CASCADE");
   test::fold_changes(session());
   EXPECT_EQ(likes(), "1: 1") << "the lane is blocked";
-  reset_consumer(session(), "post_stats", AfterStop::Retry);
+  reset_consumer(session(), "post_stats");
   test::fold_changes(session());
   EXPECT_EQ(likes(), "1: 1, 2: 1, 66: 1");
   EXPECT_EQ(letters(), "");
@@ -411,7 +411,7 @@ TEST_F(ConsumersTest, the_end_of_a_bootstrap_rebuilds) {
 
 TEST_F(ConsumersTest, changes_are_kept_for_a_consumer_up_to_the_size_of_the_log) {
   add("post_stats");
-  pause_consumer(session(), "post_stats", true);
+  pause_consumer(session(), "post_stats");
   like(1);
   // The next changes are in the next partition.
   session().run("SELECT skua.make_change_log_partition(2)");
@@ -424,7 +424,7 @@ TEST_F(ConsumersTest, changes_are_kept_for_a_consumer_up_to_the_size_of_the_log)
   session().run("UPDATE skua.change_log_state SET max_bytes = 1");
   maintain_change_log(session(), metrics);
   EXPECT_EQ(metrics.dropped.value(), 1U);
-  pause_consumer(session(), "post_stats", false);
+  resume_consumer(session(), "post_stats");
   test::fold_changes(session());
   EXPECT_EQ(state(), "live lagged out");
   EXPECT_EQ(value("SELECT error FROM skua.consumers"),
@@ -462,7 +462,7 @@ TEST_F(ConsumersTest, counts_are_null_in_the_views_while_the_projection_is_not_c
   EXPECT_EQ(shown(), "null");
   add("post_stats");
   EXPECT_EQ(shown(), "0");
-  pause_consumer(session(), "post_stats", true);
+  pause_consumer(session(), "post_stats");
   like(1);
   EXPECT_EQ(shown(), "0");
   session().run("UPDATE skua.change_log SET at = now() - interval '2 minutes'");

@@ -224,7 +224,7 @@ TEST_F(LeasesTest, batches_that_fail_are_halved_until_the_change_is_alone) {
   EXPECT_EQ(find_leased_consumer(session(), "search")->error,
             "the change at position 3 failed: refused");
   EXPECT_EQ(positions(take()), "nothing");
-  reset_consumer(session(), "search", AfterStop::Skip);
+  skip_change(session(), "search", 3);
   EXPECT_EQ(letters(), "3 dead");
   EXPECT_EQ(positions(take()), "4 5 6 7 8");
 }
@@ -334,7 +334,7 @@ TEST_F(LeasesTest, the_policy_block_lane_stops_one_lane) {
   EXPECT_EQ(value("SELECT string_agg(lane || ' ' || is_blocked, ', ' ORDER BY lane) FROM "
                   "skua.consumer_lanes"),
             "0 false, 1 true");
-  reset_consumer(session(), "search", AfterStop::Retry);
+  reset_consumer(session(), "search");
   EXPECT_EQ(positions(take()), "1 3");
 }
 

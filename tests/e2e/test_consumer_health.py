@@ -55,7 +55,7 @@ class ConsumerHealth(LeasedTest):
         self.assertEqual((consumer["state"], consumer["code"]), ("failing", "consumer-stuck"))
         self.assertRegex(consumer["reason"], r"^deliveries fail: HTTP 401: who is that\? \(\d+ failures since \S+Z, 29 min\)$")
         self.assertIn("secret", consumer["cure"])
-        self.assertIn(f"--from {consumer['lanes'][0]['position']}`", consumer["cure"])
+        self.assertIn("`skua consumers set search --new-secret`", consumer["cure"])
         for text in (self.listed(database), "\n".join(self.skua(database, "consumers", "status", "search").output())):
             self.assertRegex(text, r"search +failing")
             self.assertIn("HTTP 401", text)
@@ -83,20 +83,16 @@ class ConsumerHealth(LeasedTest):
             self.assertEqual(self.status(database)["failures"], None)
             wait_for("the end", lambda: server.says("ended: a consumer does not advance: search"), alive=[server])
 
-    def test_a_webhook_can_be_added_again_at_its_position(self):
+    def test_a_webhook_continues_at_its_position_with_another_url(self):
         database = self.indexed(accounts=2, rounds=3)
         receiver = Receiver("")
         self.addCleanup(lambda: receiver.server and receiver.close())
-        self.add(database, *SEARCH, "http://127.0.0.1:1/wrong", "--from", "oldest")
+        receiver.secret = self.add(database, *SEARCH, "http://127.0.0.1:1/wrong", "--from", "oldest")
         server = self.serve(database)
         wait_for("a failure", lambda: self.status(database)["failures"], alive=[server])
-        commands = self.status(database)["cure"].split("`")
-        remove, add = (command.split()[1:] for command in commands if command.startswith("skua consumers ")
-                       and " reset " not in command)
-        self.skua(database, *remove)
-        receiver.secret = self.skua(database, *[f"http://127.0.0.1:{receiver.port}/" if word == "URL" else word
-                                                for word in add]).output()[-1].strip()
+        command = next(one for one in self.status(database)["cure"].split("`") if " set " in one).split()[1:]
         receiver.start()
+        self.skua(database, *[f"http://127.0.0.1:{receiver.port}/" if word == "URL" else word for word in command])
         wait_for("all changes", lambda: self.is_done(database), alive=[server])
         self.assertEqual(receiver.faults, [])
         self.assertGreater(len(receiver.processed), 0)
@@ -112,7 +108,7 @@ class ConsumerHealth(LeasedTest):
         for name in (long_name, "archive", "post_stats"):
             self.assertRegex(text, rf"(?m)^{name}  +not served  ")
         self.assertIn("Start `skua serve`", text)
-        self.assertIn("Start `skua run`", text)
+        self.assertIn("Start `skua consumers run`", text)
         self.assertEqual(self.finding(database, "archive")["code"], "consumer-stuck")
 
         server = self.serve(database)
@@ -140,6 +136,9 @@ class ConsumerHealth(LeasedTest):
         pages = Pages(idle)
         pages.wait_for_reason("consumer-stuck")
         self.assertIn("no process keeps projections up to date", pages.check_shown("consumer-stuck", cure="skua run"))
+        projections = self.start([BIN / "skua", "consumers", "run", "--http", "off"], self.environment(database))
+        pages.wait_until_ready()
+        self.assertEqual(projections.stop(), 0)
 
     def capture_of_one_network(self):
         capture = self.folder / "network.capture"

@@ -28,7 +28,8 @@ class Commands(EndToEnd):
         # Its state is that no process continues the work; its content is complete.
         self.assertRegex(self.consumers("list"), r"post_stats +not served +up to date")
         status = self.consumers("status", "post_stats")
-        self.assertIn('policy pause, profile default {"batch":100}', status)
+        self.assertIn('policy pause, profile default', status)
+        self.assertIn('batch=100 (set), pause_ms=400', status)
         self.assertIn("lane 1: next position 1", status)
         self.assertIn("has reached position 1", self.consumers("wait", "post_stats"))
 
@@ -58,6 +59,8 @@ class Commands(EndToEnd):
         self.consumers("add", "post_stats")
         program = self.skua(self.db, "consumers", "wait", "post_stats", "--timeout", "1s", code=1)
         self.assertTrue(program.says("has not reached position 1 within 1s"), program.tail())
+        program = self.skua(self.db, "consumers", "reset", "post_stats", "--skip", "7", code=1)
+        self.assertTrue(program.says("no change at position 7 stopped the consumer 'post_stats'"), program.tail())
         program = self.skua(self.db, "consumers", "reset", "post_stats", code=1)
         self.assertTrue(program.says("the consumer 'post_stats' is not stopped"), program.tail())
 

@@ -61,7 +61,7 @@ TEST_F(DatabaseStateTest, shows_a_newer_schema) {
 
 TEST_F(DatabaseStateTest, shows_a_paused_consumer) {
   add_running_consumer();
-  consumers::pause_consumer(session(), "post_stats", true);
+  consumers::pause_consumer(session(), "post_stats");
   EXPECT_EQ(stuck_reason(), "post_stats: it is paused");
 }
 
@@ -86,7 +86,20 @@ TEST_F(DatabaseStateTest, shows_a_blocked_lane_and_failures_that_last) {
   EXPECT_EQ(stuck_reason(), "post_stats: a failed change blocks lane 0: no answer");
 }
 
+TEST_F(DatabaseStateTest, shows_tables_that_cannot_be_dropped) {
+  add_running_consumer();
+  session().run(
+      "CREATE TABLE skua.post_stats_1 (likes int8); CREATE VIEW mine AS SELECT * FROM "
+      "skua.post_stats_1; UPDATE skua.consumers SET role = 'retired', error = 'views read them'");
+  const DatabaseState found = state();
+  EXPECT_TRUE(found.stuck_consumers.empty());
+  ASSERT_EQ(found.kept_tables.size(), 1U);
+  EXPECT_EQ(found.kept_tables[0].judgement.reason, "views read them");
+  EXPECT_TRUE(found.kept_tables[0].judgement.cure.starts_with("Run `drop view public.mine`"));
+}
+
 TEST_F(DatabaseStateTest, can_be_read_by_the_role_of_readers) {
+  add_running_consumer();
   session().run("DO $$ BEGIN CREATE ROLE skua_reader; EXCEPTION WHEN duplicate_object THEN END $$");
   session().run("SELECT skua.grant_reader()");
   session().run("SET ROLE skua_reader");

@@ -158,6 +158,17 @@ TEST_F(JudgeTest, each_stuck_consumer_is_a_reason) {
   EXPECT_EQ(health().reasons[1].cure, "Start it.");
 }
 
+TEST_F(JudgeTest, tables_that_cannot_be_dropped_are_a_warning) {
+  observed_.database->kept_tables = {
+      {"post_stats",
+       {consumers::ConsumerJudgement::Level::Notice, "not dropped", &problem("former-tables"),
+        "views read them", "Run `drop view mine`."}}};
+  EXPECT_TRUE(health().is_ready());
+  EXPECT_THAT(warnings(), ElementsAre("former-tables"));
+  EXPECT_EQ(health().warnings.at(0).detail, "post_stats: views read them");
+  EXPECT_EQ(health().warnings.at(0).cure, "Run `drop view mine`.");
+}
+
 TEST_F(JudgeTest, dead_letters_are_a_warning) {
   observed_.database->dead_letters = 1;
   EXPECT_TRUE(health().is_ready());

@@ -17,7 +17,7 @@ TEST(PullRequestTest, a_fetch_has_defaults) {
   ASSERT_TRUE(request);
   EXPECT_EQ(request->consumer, "archive");
   EXPECT_EQ(request->max, 100);
-  EXPECT_EQ(request->lease_time, std::chrono::seconds(60));
+  EXPECT_EQ(request->lease_time, std::nullopt);
   EXPECT_EQ(request->wait, std::chrono::seconds(0));
 }
 

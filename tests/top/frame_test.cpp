@@ -82,7 +82,7 @@ q quit  Tab, 0-9 section  arrows scroll  p pause  + - interval  r read  h help
 TEST(Frame, of_a_small_terminal_shows_a_cure_and_what_needs_attention) {
   Snapshot snapshot = made_model().snapshot(kMadeStart + 11s);
   snapshot.consumers.insert(snapshot.consumers.begin(),
-                            {"first", "projection", "running", 0, 0, ""});
+                            {"first", "projection", "running", 0, 0, {}, 0, ""});
   snapshot.collections.insert(snapshot.collections.begin(), {"first", 1, 9'000, false});
   const std::string text = text_of(make_frame(snapshot, View(), kOrigin, {30, 80}).lines);
   EXPECT_THAT(text, HasSubstr("\nsource-down: a source cannot be reached\n"

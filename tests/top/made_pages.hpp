@@ -118,6 +118,8 @@ inline std::string made_status(double bytes, std::string_view text = "") {
          {"state", "paused"},
          {"lag_seconds", 12.5},
          {"changes_behind", 1'234},
+         {"retry_seconds", 7.5},
+         {"dead_letters", 3},
          {"reason", with("a lane failed")}}}},
       {"dead_letters", {{{"error", with("a record is malformed")}, {"count", 17}}}},
       {"backfill",

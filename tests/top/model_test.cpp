@@ -66,6 +66,8 @@ TEST(Model, shows_the_database) {
   ASSERT_EQ(snapshot.consumers.size(), 1U);
   EXPECT_EQ(snapshot.consumers[0].state, "paused");
   EXPECT_EQ(snapshot.consumers[0].lag, 12.5);
+  EXPECT_EQ(snapshot.consumers[0].retry, 7.5);
+  EXPECT_EQ(snapshot.consumers[0].dead_letters, 3);
   EXPECT_EQ(snapshot.consumers[0].reason, "a lane failed");
   ASSERT_EQ(snapshot.letter_reasons.size(), 1U);
   EXPECT_EQ(snapshot.letter_reasons[0].count, 17.0);

@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "base/time.hpp"
-#include "consumers/consumer_replays.hpp"
+#include "consumers/failure_cure.hpp"
 #include "consumers/projections/projection.hpp"
 
 namespace skua::consumers {
@@ -28,6 +28,12 @@ std::string text_of(milliseconds duration) {
   return duration_text(std::chrono::floor<std::chrono::seconds>(duration));
 }
 
+/// Broken tables and a malformed filter do not recover without an operator, so a lane with such a
+/// cause fails at once.
+bool needs_operator(const ConsumerLane& lane) {
+  return lane.cause == FailureCause::Tables || lane.cause == FailureCause::Filter;
+}
+
 class Judge {
  public:
   Judge(const Consumer& consumer, const ConsumerLimits& limits)
@@ -36,12 +42,13 @@ class Judge {
   /// The order of the checks matters: the first check that finds a state decides the judgement.
   ConsumerJudgement result() {
     using Check = bool (Judge::*)();
-    constexpr Check kChecks[] = {
-        &Judge::has_stopped,     &Judge::has_lagged_out, &Judge::is_paused,
-        &Judge::failed_to_build, &Judge::is_blocked,     &Judge::has_bootstrap,
-        &Judge::is_unserved,     &Judge::is_failing,     &Judge::failed_upkeep,
-        &Judge::is_not_fetched,  &Judge::is_behind,      &Judge::has_waiting_accounts,
-        &Judge::is_retrying};
+    constexpr Check kChecks[] = {&Judge::keeps_tables,         &Judge::has_stopped,
+                                 &Judge::has_lagged_out,       &Judge::is_paused,
+                                 &Judge::failed_to_build,      &Judge::is_blocked,
+                                 &Judge::has_bootstrap,        &Judge::is_unserved,
+                                 &Judge::is_failing,           &Judge::failed_upkeep,
+                                 &Judge::is_not_fetched,       &Judge::is_behind,
+                                 &Judge::has_waiting_accounts, &Judge::is_retrying};
     for (const Check check : kChecks) {
       if ((this->*check)()) return std::move(judgement_);
     }
@@ -70,6 +77,18 @@ class Judge {
   std::string working_state() const {
     if (consumer_.role == "next" && !is_filling()) return "catching up";
     return is_filling() ? "building" : consumer_.state;
+  }
+
+  /// Returns true for a retired consumer. Only a consumer whose tables cannot be dropped is judged.
+  bool keeps_tables() {
+    if (consumer_.role != "retired") return false;
+    const std::string cure =
+        consumer_.dependents.empty()
+            ? "Remove the cause."
+            : fmt::format("Run `{}`, or let them read bsky.{}.", consumer_.dependents, name_);
+    return found(Level::Notice, "not dropped", problem("former-tables"),
+                 printable(consumer_.error, kLongestError),
+                 cure + " Skua tries again every minute by itself.");
   }
 
   bool has_stopped() {
@@ -113,10 +132,11 @@ class Judge {
 
   bool failed_to_build() {
     if (!is_filling() || consumer_.error.empty()) return false;
-    return stuck("building", with_error("its tables were not built", consumer_.error),
-                 fmt::format("Remove the cause: Skua tries again by itself. `skua consumers remove "
-                             "{}` gives it up.",
-                             name_));
+    return stuck(
+        "building", with_error("its tables were not built", consumer_.error),
+        fmt::format("Remove the cause: Skua tries again by itself, and at once after `skua "
+                    "consumers resume {0}`. `skua consumers remove {0}` gives it up.",
+                    name_));
   }
 
   /// Returns true if the upkeep failed: the tables cannot be exchanged, or cannot be compared with
@@ -135,19 +155,31 @@ class Judge {
   }
 
   bool is_blocked() {
+    const ConsumerLane* const lane = blocked_lane();
+    if (lane == nullptr) return false;
+    const std::string reason =
+        with_error(fmt::format("a failed change blocks lane {}", lane->lane), lane->error);
+    if (is_replaced("blocked", reason)) return true;
+    return stuck("blocked", reason,
+                 continue_cure() + (is_projection() ? " " + rebuild_cure() : ""));
+  }
+
+  /// Returns null if no lane is blocked. The consumer is also stopped under the policy pause.
+  const ConsumerLane* blocked_lane() const {
     const auto lane = std::ranges::find_if(consumer_.lanes, &ConsumerLane::is_blocked);
-    if (lane == consumer_.lanes.end()) return false;
-    return stuck("blocked",
-                 with_error(fmt::format("a failed change blocks lane {}", lane->lane), lane->error),
-                 continue_cure());
+    return lane == consumer_.lanes.end() ? nullptr : &*lane;
   }
 
   /// Tells the operator how to continue a consumer or lane that a failed change stopped.
   std::string continue_cure() const {
-    return fmt::format(
-        "Remove the cause, then run `skua consumers reset {0}`: it tries the change again. `skua "
-        "consumers reset {0} --skip` continues after the change, which becomes a dead letter.",
-        name_);
+    std::string cure =
+        fmt::format("Remove the cause, then run `skua consumers reset {}`: it tries again.", name_);
+    const ConsumerLane* const lane = blocked_lane();
+    if (lane == nullptr || lane->attempts == 0) return cure;
+    return cure + fmt::format(
+                      " `skua consumers reset {} --skip {}` continues after the change, which "
+                      "becomes a dead letter.",
+                      name_, lane->pos);
   }
 
   bool has_bootstrap() {
@@ -158,16 +190,17 @@ class Judge {
 
   bool is_unserved() {
     if (consumer_.is_served) return false;
-    std::string reason =
-        is_projection() ? "no process keeps projections up to date" : "no process delivers changes";
+    std::string reason = "no process delivers changes";
+    if (is_projection()) reason = "no process keeps projections up to date";
+    if (consumer_.kind == "pull") reason = "no process answers its program";
     if (consumer_.behind.value_or(0) > 0) {
       reason += fmt::format("; {} wait, the oldest for {}", counted(*consumer_.behind, "change"),
                             text_of(lag()));
     }
     std::string cure =
         is_projection()
-            ? "Start `skua run`, with `--consumer-threads` of 1 or more. `skua consumers "
-              "run-until-idle` does the work once."
+            ? "Start `skua consumers run`, or `skua run` with `--consumer-threads` of 1 or more. "
+              "`skua consumers run-until-idle` does the work once."
             : "Start `skua serve` with a role that may write (skua_writer).";
     const Level level = waits_for() >= limits_.failing ? Level::Stuck : Level::Notice;
     return found(level, "not served", problem("consumer-stuck"), std::move(reason),
@@ -177,8 +210,7 @@ class Judge {
   bool is_failing() {
     const ConsumerLane* const lane = failing_lane(consumer_);
     if (lane == nullptr) return false;
-    // Broken tables do not recover without an operator, so a lane with broken tables fails at once.
-    const bool is_broken = lane->cause == FailureCause::Tables;
+    const bool is_broken = needs_operator(*lane);
     if (!is_broken && lane->failing_for < limits_.failing) return false;
     const std::string reason = failure_text(*lane);
     if (is_broken && is_replaced("failing", reason)) return true;
@@ -195,15 +227,12 @@ class Judge {
   }
 
   std::string failure_text(const ConsumerLane& lane) const {
-    const char* what = "deliveries fail";
-    if (is_projection()) what = "changes cannot be applied";
-    if (consumer_.kind == "pull") what = "its program reports failures";
     constexpr std::size_t kSeconds = 19;
     // The error comes first, because a table may cut the end of the text.
-    return fmt::format("{} ({} since {}Z, {})", with_error(what, lane.error),
-                       counted(failures_in_a_row(consumer_), "failure"),
-                       format_datetime(*lane.failing_since).substr(0, kSeconds),
-                       text_of(lane.failing_for));
+    return fmt::format(
+        "{} ({} since {}Z, {})", with_error(failure_subject(consumer_, lane.cause), lane.error),
+        counted(failures_in_a_row(consumer_), "failure"),
+        format_datetime(*lane.failing_since).substr(0, kSeconds), text_of(lane.failing_for));
   }
 
   bool is_not_fetched() {
@@ -253,9 +282,8 @@ ConsumerJudgement judge_consumer(const Consumer& consumer, const ConsumerLimits&
 }
 
 const ConsumerLane* failing_lane(const Consumer& consumer) {
-  // The lane order puts a lane with broken tables first.
   const auto order = [](const ConsumerLane& lane) {
-    return std::pair(lane.cause == FailureCause::Tables, lane.failing_for);
+    return std::pair(needs_operator(lane), lane.failing_for);
   };
   const ConsumerLane* found = nullptr;
   for (const ConsumerLane& lane : consumer.lanes) {

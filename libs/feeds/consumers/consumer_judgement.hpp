@@ -57,7 +57,7 @@ struct ConsumerJudgement {
 ConsumerJudgement judge_consumer(const Consumer& consumer, const ConsumerLimits& limits = {});
 
 /// Returns the lane that has failed longest since its last successful batch; a lane with broken
-/// tables precedes all others. Null if no lane fails.
+/// tables or a malformed filter precedes all others. Null if no lane fails.
 const ConsumerLane* failing_lane(const Consumer& consumer);
 
 /// Returns the failures of all lanes since the last successful batch of each lane.

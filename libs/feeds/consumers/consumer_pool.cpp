@@ -19,19 +19,16 @@ using std::chrono::milliseconds;
 constexpr int kStepsOfRound = 100;
 /// Idle threads pause for this time while no consumer runs.
 constexpr milliseconds kWithoutConsumers{1'000};
-constexpr milliseconds kLongestIdlePause{50};
 /// A check compares this number of rows of a projection.
 constexpr std::int32_t kCheckedRows = 50;
 
-/// Returns the pause of threads without work, which the consumer with the shortest pause
+/// Returns the pause of threads without work, which the projection with the shortest one
 /// determines.
 milliseconds idle_pause(const std::vector<Consumer>& consumers) {
   milliseconds pause = kWithoutConsumers;
   for (const Consumer& consumer : consumers) {
-    if (consumer.state != "running" || consumer.paused) continue;
-    const Tuning* tuning = find_tuning_profile(consumer.profile);
-    pause = std::min(pause, tuning != nullptr ? tuning->pause : kLongestIdlePause);
-    pause = std::min(pause, kLongestIdlePause);
+    if (consumer.kind != "projection" || consumer.state != "running" || consumer.paused) continue;
+    pause = std::min(pause, tuning_of(consumer.profile, consumer.overrides).idle);
   }
   return std::max(pause, milliseconds(1));
 }

@@ -4,14 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "consumers/consumer_table.hpp"
 #include "postgres/session.hpp"
 
 namespace skua::consumers {
-
-/// Tells the operator how to correct a lane that fails, by what the last failure concerns, and what
-/// happens until then. Pure.
-std::string failure_cure(const Consumer& consumer, const ConsumerLane& lane);
 
 /// Stores the change at `position` as a dead letter of its consumer, which skips the change. Runs
 /// in the caller's transaction, which also moves the position of the lane. Returns the number of

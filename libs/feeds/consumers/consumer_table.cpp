@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -37,6 +38,7 @@ struct ListedLane {
   bool is_served;
   bool waits_for_bootstrap;
   std::chrono::milliseconds age;
+  std::int64_t letters;
   // The following columns are null if the consumer has no lane.
   std::optional<std::int64_t> behind;
   std::optional<std::chrono::milliseconds> lag;
@@ -54,6 +56,17 @@ struct ListedLane {
   std::string cause;
   bool is_leased;
   bool is_abandoned;
+  std::string lease_owner;
+  std::optional<Timestamp> lease_until;
+  std::optional<std::chrono::milliseconds> lease_ends_in;
+};
+
+/// A row of consumers_undropped.
+struct UndroppedConsumer {
+  std::int32_t id;
+  std::string name;
+  std::string kind;
+  std::string error;
 };
 
 Consumer consumer_of(const ListedLane& row) {
@@ -76,7 +89,8 @@ Consumer consumer_of(const ListedLane& row) {
           .is_served = row.is_served,
           .waits_for_bootstrap = row.waits_for_bootstrap,
           .has_successor = false,
-          .age = row.age};
+          .age = row.age,
+          .letters = row.letters};
 }
 
 ConsumerLane lane_of(const ListedLane& row) {
@@ -93,13 +107,16 @@ ConsumerLane lane_of(const ListedLane& row) {
           .failures = row.failures.value_or(0),
           .cause = failure_cause(row.cause),
           .is_leased = row.is_leased,
-          .is_abandoned = row.is_abandoned};
+          .lease_owner = row.lease_owner,
+          .lease_until = row.lease_until,
+          .lease_ends_in = row.lease_ends_in,
+          .is_abandoned = row.is_abandoned,
+          .behind = row.behind.value_or(0)};
 }
 
 /// A row of consumers_skip.
 struct SkippedChange {
   std::int32_t lane;
-  std::int64_t pos;
   std::string error;
 };
 
@@ -129,6 +146,7 @@ void check_new(const NewConsumer& consumer) {
     throw ConsumerError(fmt::format("{} has one lane", projection.name));
   }
   check_profile(consumer.profile);
+  check_overrides("projection", consumer.overrides);
 }
 
 void add_consumer(postgres::Session& session, const NewConsumer& consumer) {
@@ -159,10 +177,19 @@ void remove_consumer(postgres::Session& session, const std::string& name) {
   });
 }
 
-void pause_consumer(postgres::Session& session, const std::string& name, bool paused) {
+void pause_consumer(postgres::Session& session, const std::string& name) {
   ConsumerChange change(session);
   require_consumer(session, name);
-  session.execute(sql::consumers_pause, name, paused);
+  session.execute(sql::consumers_pause, name);
+  change.commit();
+}
+
+void resume_consumer(postgres::Session& session, const std::string& name) {
+  ConsumerChange change(session);
+  require_consumer(session, name);
+  session.execute(sql::consumers_resume, name);
+  session.execute(sql::consumers_retry_lanes, name);
+  session.execute(sql::consumers_retry_waiting, name);
   change.commit();
 }
 
@@ -189,17 +216,29 @@ void rebuild_consumer(postgres::Session& session, const std::string& name) {
   change.commit();
 }
 
-void reset_consumer(postgres::Session& session, const std::string& name, AfterStop after) {
+void reset_consumer(postgres::Session& session, const std::string& name) {
   ConsumerChange change(session);
   require_consumer(session, name);
-  if (after == AfterStop::Skip) {
-    for (const auto& [lane, pos, error] : session.query<SkippedChange>(sql::consumers_skip, name)) {
-      write_skipped_change(session, name, lane, pos, error);
-    }
-  }
   if (session.execute(sql::consumers_continue, name).empty()) {
     throw ConsumerError(fmt::format("the consumer '{}' is not stopped", name));
   }
+  change.commit();
+}
+
+void skip_change(postgres::Session& session, const std::string& name, std::int64_t position) {
+  ConsumerChange change(session);
+  require_consumer(session, name);
+  const auto skipped = session.query<SkippedChange>(sql::consumers_skip, name, position);
+  if (skipped.empty()) {
+    throw ConsumerError(fmt::format(
+        "no change at position {} stopped the consumer '{}': `skua consumers status {}` "
+        "shows what it waits for",
+        position, name, name));
+  }
+  for (const auto& [lane, error] : skipped) {
+    write_skipped_change(session, name, lane, position, error);
+  }
+  session.execute(sql::consumers_run_again, name);
   change.commit();
 }
 
@@ -229,6 +268,23 @@ std::vector<Consumer> read_consumers(postgres::Session& session) {
   return consumers;
 }
 
+std::vector<Consumer> read_all_consumers(postgres::Session& session) {
+  std::vector<Consumer> consumers = read_consumers(session);
+  for (UndroppedConsumer& row : session.query<UndroppedConsumer>(sql::consumers_undropped)) {
+    Consumer& consumer = consumers.emplace_back();
+    consumer.id = row.id;
+    consumer.name = std::move(row.name);
+    consumer.kind = std::move(row.kind);
+    consumer.role = "retired";
+    consumer.state = "running";
+    consumer.error = std::move(row.error);
+    if (const Projection* projection = find_projection(consumer.name)) {
+      consumer.dependents = dependents_of_tables(session, *projection, consumer.id);
+    }
+  }
+  return consumers;
+}
+
 ConsumerChange::ConsumerChange(postgres::Session& session) : transaction_(session) {
   session.execute(sql::consumers_lock);
 }
@@ -245,6 +301,14 @@ void check_profile(const std::string& profile) {
   for (const Tuning& tuning : tuning_profiles()) names.push_back(tuning.profile);
   throw ConsumerError(
       fmt::format("there is no profile '{}': choose {}", profile, fmt::join(names, ", ")));
+}
+
+void check_overrides(std::string_view kind, const std::string& overrides) {
+  const auto key = unknown_override(kind, overrides);
+  if (!key) return;
+  throw ConsumerError(
+      fmt::format("{} is not a value of a {}", *key,
+                  kind == "pull" ? std::string("pull consumer") : std::string(kind)));
 }
 
 void require_consumer(postgres::Session& session, const std::string& name) {

@@ -59,6 +59,8 @@ class ConsumerChange {
 /// Checks that the number of lanes is a power of two up to 64.
 void check_lanes(std::int16_t lanes);
 void check_profile(const std::string& profile);
+/// Checks that consumers of this kind have these overrides, a JSON object.
+void check_overrides(std::string_view kind, const std::string& overrides);
 void require_consumer(postgres::Session& session, const std::string& name);
 void refuse_consumer(postgres::Session& session, const std::string& name);
 
@@ -86,8 +88,17 @@ struct ConsumerLane {
   FailureCause cause = FailureCause::Change;
   /// True if a process or program has a lease that has not ended.
   bool is_leased = false;
+  /// The beginning of the owner's name, for people; empty if the lane is not leased. The whole name
+  /// permits to end the lease.
+  std::string lease_owner = {};
+  /// The end of the lease, by the server's clock, and the time until then, which is negative after
+  /// the end.
+  std::optional<Timestamp> lease_until = std::nullopt;
+  std::optional<std::chrono::milliseconds> lease_ends_in = std::nullopt;
   /// True if a lease ended a minute ago or earlier, and the lane has not been leased since.
   bool is_abandoned = false;
+  /// The number of changes from the oldest one whose work is not done.
+  std::int64_t behind = 0;
 };
 
 /// A row of `skua.consumers` with its lanes.
@@ -123,6 +134,11 @@ struct Consumer {
   bool has_successor = false;
   /// The time since the consumer was added, or since its rebuild was requested.
   std::chrono::milliseconds age{0};
+  /// The number of its dead letters that nobody has handled.
+  std::int64_t letters = 0;
+  /// Of a retired consumer whose tables cannot be dropped: the statements that drop what reads
+  /// them, separated by "; ".
+  std::string dependents = {};
 };
 
 struct NewConsumer {
@@ -147,8 +163,12 @@ void add_consumer(postgres::Session& session, const NewConsumer& consumer);
 /// later.
 void remove_consumer(postgres::Session& session, const std::string& name);
 
-/// Pauses or resumes a consumer. A paused consumer reads no changes, and its tables stay readable.
-void pause_consumer(postgres::Session& session, const std::string& name, bool paused);
+/// Pauses a consumer. A paused consumer reads no changes, and its tables stay readable.
+void pause_consumer(postgres::Session& session, const std::string& name);
+
+/// Continues a paused consumer. A consumer that waits after a failure, and upkeep that failed, are
+/// tried again at once.
+void resume_consumer(postgres::Session& session, const std::string& name);
 
 /// Builds the tables of a projection a second time, beside the present tables, and then replaces
 /// the present tables. A consumer that stopped or lagged out needs a rebuild. No effect while a
@@ -162,10 +182,13 @@ void request_rebuild(postgres::Session& session, const Projection& projection);
 /// the caller's transaction.
 void rebuild_dependents(postgres::Session& session, const Projection& projection);
 
-/// Continues a consumer, or its blocked lanes, at the change that failed too often (Retry) or after
-/// it (Skip). A skipped change becomes a dead letter.
-enum class AfterStop : std::uint8_t { Retry, Skip };
-void reset_consumer(postgres::Session& session, const std::string& name, AfterStop after);
+/// Continues a stopped consumer and its blocked lanes at the changes that failed.
+void reset_consumer(postgres::Session& session, const std::string& name);
+
+/// Continues a stopped consumer, or a blocked lane, after the change at `position`, which becomes a
+/// dead letter. Other blocked lanes stay blocked. Refuses a position at which no change failed too
+/// often, for example because another person has reset the consumer and another change has failed.
+void skip_change(postgres::Session& session, const std::string& name, std::int64_t position);
 
 /// Sets the state of a consumer, and the error that led to it, in the caller's transaction.
 void set_consumer_state(postgres::Session& session, std::int32_t consumer_id,
@@ -173,5 +196,9 @@ void set_consumer_state(postgres::Session& session, std::int32_t consumer_id,
 
 /// Returns all consumers, sorted by name. During a rebuild the live consumer precedes the next one.
 std::vector<Consumer> read_consumers(postgres::Session& session);
+
+/// Returns what people see: these consumers, and then the retired ones whose tables cannot be
+/// dropped. Of the latter the other functions know nothing.
+std::vector<Consumer> read_all_consumers(postgres::Session& session);
 
 }  // namespace skua::consumers

@@ -4,16 +4,36 @@ SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', $4::
   $6::text::jsonb
 ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
 
+-- fragment: retired
+-- An error of a retired consumer is that of the drop of its tables.
+role = 'retired', error = NULL, retry_at = NULL
+
 -- name: consumers_retire
-UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND role <> 'retired';
+UPDATE skua.consumers SET {{retired}} WHERE name = $1::text AND role <> 'retired';
 
 -- name: consumers_pause
-UPDATE skua.consumers SET paused = $2::boolean WHERE name = $1::text AND role <> 'retired';
+UPDATE skua.consumers SET paused = true WHERE name = $1::text AND role <> 'retired';
+
+-- name: consumers_resume
+-- A retired consumer waits after a failed drop of its tables.
+UPDATE skua.consumers SET paused = false, retry_at = NULL WHERE name = $1::text;
+
+-- name: consumers_retry_lanes
+UPDATE skua.consumer_lanes AS l
+SET retry_at = NULL
+FROM skua.consumers AS c
+WHERE c.id = l.consumer_id AND c.name = $1::text AND l.retry_at IS NOT NULL;
+
+-- name: consumers_retry_waiting
+UPDATE skua.waiting_changes AS w
+SET retry_at = NULL
+FROM skua.consumers AS c
+WHERE c.id = w.consumer_id AND c.name = $1::text AND w.retry_at IS NOT NULL;
 
 -- name: consumers_retire_failed_build
 -- A failed build keeps its tables and lanes. Its consumer is retired, so that a new build can take its place.
 UPDATE skua.consumers AS c
-SET role = 'retired'
+SET {{retired}}
 WHERE c.name = $1::text
   AND c.role = 'next'
   AND (
@@ -33,11 +53,18 @@ ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
 SELECT EXISTS (SELECT 1 FROM skua.consumers WHERE name = $1::text AND role = 'live');
 
 -- name: consumers_skip
+-- A lane that work of a queue stopped has no failed attempt of its change.
 UPDATE skua.consumer_lanes AS l
-SET pos = l.pos + 1
-FROM skua.consumers AS c
-WHERE c.id = l.consumer_id AND c.name = $1::text AND (c.state = 'stopped' OR l.is_blocked) AND l.attempts > 0
-RETURNING l.lane, l.pos - 1, coalesce(l.error, '');
+SET pos = l.pos + 1, batch = NULL, is_blocked = false, epoch = l.epoch + 1, {{lane_not_leased}}, {{lane_succeeded}}
+FROM skua.consumer_lanes AS f
+JOIN skua.consumers AS c ON c.id = f.consumer_id
+WHERE c.name = $1::text AND c.role <> 'retired' AND f.pos = $2::int8 AND f.is_blocked AND f.attempts > 0
+  AND l.consumer_id = f.consumer_id AND l.lane = f.lane
+RETURNING f.lane::int4, coalesce(f.error, '');
+
+-- name: consumers_run_again
+UPDATE skua.consumers SET state = 'running', error = NULL
+WHERE name = $1::text AND role <> 'retired' AND state = 'stopped';
 
 -- name: consumers_set_state
 UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = $1::int4;
@@ -66,6 +93,7 @@ SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.p
   c.filter::text, coalesce(c.url, ''), coalesce(c.error, ''),
   CASE WHEN c.kind = 'projection' THEN e.has_projections ELSE e.has_webhooks END, e.has_bootstrap,
   (extract(epoch FROM clock_timestamp() - c.created_at) * 1000)::int8,
+  coalesce(d.letters, 0),
   e.log_end - least(l.pos, l.waiting_pos),
   CASE WHEN least(l.pos, l.waiting_pos) < e.log_end THEN
     (extract(epoch FROM clock_timestamp() - (
@@ -80,7 +108,9 @@ SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.p
   CASE WHEN l.retry_at > clock_timestamp() THEN (extract(epoch FROM l.retry_at - clock_timestamp()) * 1000)::int8 END,
   l.failing_since, (extract(epoch FROM clock_timestamp() - l.failing_since) * 1000)::int8, l.failures,
   coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), false),
-  coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false)
+  coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false),
+  coalesce(left(l.owner, 8), ''), l.lease_until,
+  (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::int8
 FROM (
   SELECT skua.change_log_end() AS log_end, EXISTS (SELECT 1 FROM skua.dropped_indexes) AS has_bootstrap,
     EXISTS (
@@ -92,9 +122,21 @@ FROM (
     ) AS has_webhooks
 ) AS e
 CROSS JOIN skua.consumers AS c
+LEFT JOIN (
+  SELECT t.consumer, count(*) AS letters
+  FROM skua.dead_letter AS t
+  WHERE t.status = 'dead' AND t.pos IS NOT NULL
+  GROUP BY t.consumer
+) AS d ON d.consumer = c.name
 LEFT JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
 WHERE c.role <> 'retired'
 ORDER BY c.name, c.role, c.id, l.lane;
+
+-- name: consumers_undropped
+SELECT c.id, c.name, c.kind, c.error
+FROM skua.consumers AS c
+WHERE c.role = 'retired' AND c.error IS NOT NULL
+ORDER BY c.name, c.id;
 
 -- name: consumers_lock
 -- The lock lets one command about consumers run at a time. A command waits for the lock only for a moment. Reads and updates of

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -35,30 +36,62 @@ void note_waiting(postgres::Session& session, const Projection& projection, cons
                   batch.consumer_id, batch.lane);
 }
 
-/// Lets the lane try the batch again later, after an error that no change caused. The failure does
-/// not count as an attempt.
-void wait_for_cause(postgres::Session& session, const Batch& batch, FailureCause cause,
-                    const postgres::SqlError& error) {
-  execute_tuned(session, sql::consumers_wait, batch.consumer_id, batch.lane, batch.first,
-                error.what(), to_string(cause));
-  logger("feed")->error("{}: changes cannot be applied, Skua tries again: {}", batch.name,
-                        with_code(error.what(), problem("consumer-stuck")));
-}
-
-/// An answer of consumers_fail.
+/// An answer of consumers_fail and consumers_wait.
 struct CountedFailure {
-  /// True if this was the last attempt. The policy then applies.
+  /// True if the failures have reached `max_attempts`.
   bool is_last;
   std::string policy;
 };
+
+/// Returns the cause of a failure that is not one of the server.
+FailureCause cause_of(FailedWork failed) {
+  if (failed == FailedWork::Lock) return FailureCause::Lock;
+  return failed == FailedWork::Tables ? FailureCause::Tables : FailureCause::Change;
+}
+
+/// Stops the consumer or the lane.
+void halt(postgres::Session& session, const Batch& batch, const std::string& policy,
+          const std::string& reason) {
+  session.execute(sql::consumers_block_lane, batch.consumer_id, batch.lane);
+  if (policy == "block_lane") return;
+  set_consumer_state(session, batch.consumer_id, "stopped", reason);
+}
+
+/// Lets the lane try the batch again later, after an error that no change caused. The failure does
+/// not count as an attempt. A queue that always fails stops the lane under the policies that stop.
+void wait_for_cause(postgres::Session& session, const Batch& batch, FailureCause cause,
+                    const postgres::SqlError& error) {
+  const auto counted = postgres::rows_of<CountedFailure>(
+      execute_tuned(session, sql::consumers_wait, batch.consumer_id, batch.lane, batch.first,
+                    error.what(), to_string(cause)));
+  logger("feed")->error("{}: changes cannot be applied, Skua tries again: {}", batch.name,
+                        with_code(error.what(), problem("consumer-stuck")));
+  if (counted.empty() || cause == FailureCause::Lock) return;
+  if (!counted[0].is_last || counted[0].policy == "skip") return;
+  halt(session, batch, counted[0].policy,
+       fmt::format("the work of earlier changes failed: {}", error.what()));
+}
+
+/// Skips a change that has failed too often: it becomes a dead letter. If its letter exceeds the
+/// limits and the tables are broken, the lane is blocked instead, because all changes fail.
+void skip(postgres::Session& session, const Batch& batch, FailureCause cause,
+          const postgres::SqlError& error) {
+  const auto letter = write_skipped_change(session, batch.name, batch.lane, batch.first,
+                                           error.what(), error.sqlstate());
+  if (!letter && cause == FailureCause::Tables) {
+    session.execute(sql::consumers_block_lane, batch.consumer_id, batch.lane);
+  } else {
+    advance_lane(session, batch.consumer_id, batch.lane, batch.first + 1);
+  }
+}
 
 /// Records the failure of a batch after its transaction was rolled back, in a new transaction. If
 /// another session has applied the batch meanwhile, nothing happens.
 void record_failure(postgres::Session& session, const Batch& batch, FailedWork failed,
                     const postgres::SqlError& error) {
+  const FailureCause cause = cause_of(failed);
   postgres::Transaction transaction(session);
-  // The work of a queue does not belong to one change, so no change can be skipped.
-  if (failed != FailedWork::Change || batch.first == batch.end) {
+  if (failed == FailedWork::Lock || batch.first == batch.end) {
     wait_for_cause(session, batch,
                    failed == FailedWork::Lock ? FailureCause::Lock : FailureCause::Tables, error);
     transaction.commit();
@@ -67,24 +100,20 @@ void record_failure(postgres::Session& session, const Batch& batch, FailedWork f
   if (batch.end - batch.first > 1) {
     const auto half = static_cast<std::int32_t>((batch.end - batch.first) / 2);
     session.execute(sql::consumers_halve, batch.consumer_id, batch.lane, batch.first, half,
-                    error.what());
+                    error.what(), to_string(cause));
     transaction.commit();
     return;
   }
-  const auto counted = postgres::rows_of<CountedFailure>(execute_tuned(
-      session, sql::consumers_fail, batch.consumer_id, batch.lane, batch.first, error.what()));
+  const auto counted = postgres::rows_of<CountedFailure>(
+      execute_tuned(session, sql::consumers_fail, batch.consumer_id, batch.lane, batch.first,
+                    error.what(), to_string(cause)));
   if (!counted.empty() && counted[0].is_last) {
     const std::string& policy = counted[0].policy;
     if (policy == "skip") {
-      write_skipped_change(session, batch.name, batch.lane, batch.first, error.what(),
-                           error.sqlstate());
-      advance_lane(session, batch.consumer_id, batch.lane, batch.first + 1);
-    } else if (policy == "block_lane") {
-      session.execute(sql::consumers_block_lane, batch.consumer_id, batch.lane);
+      skip(session, batch, cause, error);
     } else {
-      set_consumer_state(
-          session, batch.consumer_id, "stopped",
-          fmt::format("the change at position {} failed: {}", batch.first, error.what()));
+      halt(session, batch, policy,
+           fmt::format("the change at position {} failed: {}", batch.first, error.what()));
     }
     logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
                           batch.name, batch.first, policy,
@@ -97,6 +126,8 @@ void record_failure(postgres::Session& session, const Batch& batch, FailedWork f
 struct DueLane {
   std::int32_t consumer_id;
   std::string name;
+  std::string profile;
+  std::string overrides;
   std::int32_t lane;
   std::int32_t lanes;
   std::int64_t first;
@@ -115,12 +146,31 @@ struct Chosen {
   bool has_waiting = false;
 };
 
+/// Returns whether this transaction may work on a lane of the consumer.
+bool take_processor(postgres::Session& session, const DueLane& lane) {
+  const std::int32_t processors = tuning_of(lane.profile, lane.overrides).processors;
+  return processors >= lane.lanes ||
+         session.query_one<bool>(sql::consumers_take_processor, lane.consumer_id, processors);
+}
+
 /// Returns nothing if no lane has work that is due.
+std::optional<DueLane> choose_lane(postgres::Session& session, const FoldOptions& options) {
+  std::vector<std::int32_t> busy;
+  for (;;) {
+    auto due =
+        postgres::rows_of<DueLane>(execute_tuned(session, sql::consumers_choose, options.only,
+                                                 options.ignores_pause, postgres::column(busy)));
+    if (due.empty()) return std::nullopt;
+    if (take_processor(session, due[0])) return std::move(due[0]);
+    busy.push_back(due[0].consumer_id);
+  }
+}
+
+/// Chooses a lane and prepares its batch. Returns nothing if no lane has work that is due.
 std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& options) {
-  const auto due = postgres::rows_of<DueLane>(
-      execute_tuned(session, sql::consumers_choose, options.only, options.ignores_pause));
-  if (due.empty()) return std::nullopt;
-  const DueLane& lane = due[0];
+  const auto due = choose_lane(session, options);
+  if (!due) return std::nullopt;
+  const DueLane& lane = *due;
   Chosen chosen{.batch = {.consumer_id = lane.consumer_id,
                           .name = lane.name,
                           .lane = lane.lane,
@@ -149,20 +199,21 @@ std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& opti
 /// Applies the changes of the batch in the transaction that has locked the lane, and commits the
 /// transaction.
 void fold_changes(postgres::Session& session, postgres::Transaction& transaction,
-                  const Chosen& chosen, ConsumerMetrics& metrics) {
+                  const Chosen& chosen, ConsumerMetrics& metrics, const FoldOptions& options) {
   const Batch& batch = chosen.batch;
   fold_batch(session, *chosen.projection, batch);
   crash_point("before_fold_commit");
   transaction.commit();
   metrics.batches += 1;
   metrics.changes += static_cast<std::uint64_t>(batch.end - batch.first);
+  if (options.applied) options.applied(batch);
   crash_point("after_fold_commit");
 }
 
 /// Does work that waits in the queues, in its own transaction, because a failure of this work is
 /// not caused by a change of the batch. Then applies the changes.
 void drain_and_fold(postgres::Session& session, postgres::Transaction& transaction, Chosen& chosen,
-                    ConsumerMetrics& metrics) {
+                    ConsumerMetrics& metrics, const FoldOptions& options) {
   Batch& batch = chosen.batch;
   const std::int64_t end = std::exchange(batch.end, batch.first);
   drain_queues(session, *chosen.projection, batch);
@@ -176,7 +227,7 @@ void drain_and_fold(postgres::Session& session, postgres::Transaction& transacti
   const bool is_next =
       !session.execute(sql::consumers_lock_next, batch.consumer_id, batch.lane, batch.first)
            .empty();
-  if (is_next) fold_changes(session, changes, chosen, metrics);
+  if (is_next) fold_changes(session, changes, chosen, metrics, options);
 }
 
 }  // namespace
@@ -244,9 +295,9 @@ StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
     if (chosen->projection == nullptr) {
       transaction.commit();
     } else if (chosen->has_waiting) {
-      drain_and_fold(session, transaction, *chosen, metrics);
+      drain_and_fold(session, transaction, *chosen, metrics, options);
     } else {
-      fold_changes(session, transaction, *chosen, metrics);
+      fold_changes(session, transaction, *chosen, metrics, options);
     }
     return StepResult::Worked;
   } catch (const postgres::SqlError& error) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/metric.hpp"
@@ -23,7 +24,7 @@ enum class FailedWork : std::uint8_t {
   /// Another session caused the error (class 40, 55P03): the consumer waits, and tries again.
   Lock,
   /// The tables of the consumer, its statements or a missing right caused the error (all other
-  /// classes): it occurs with any changes. The consumer waits, and tries again.
+  /// classes). Mostly it occurs with any changes. It counts as an attempt, as that of a change.
   Tables,
 };
 
@@ -75,6 +76,8 @@ struct FoldOptions {
   std::string only = {};
   /// True if the step does not wait until more changes have collected.
   bool ignores_pause = false;
+  /// Called after the commit of each batch; may be null.
+  std::function<void(const Batch&)> applied = nullptr;
 };
 
 /// Says whether a step applied a batch or found none.
@@ -82,11 +85,13 @@ enum class StepResult : std::uint8_t { Worked, Idle };
 
 /// Applies one batch: chooses the lane that has waited longest and that no other session works on,
 /// folds its next changes into the tables of its projection, and moves its position, all in one
-/// transaction. A batch that PostgreSQL refuses because of its data is halved until the change is
-/// alone; after `max_attempts` the policy of the consumer applies. After any other error that
-/// concerns only this consumer the lane waits, and other consumers continue. Any number of sessions
-/// of any processes may call this function. During a bootstrap it does nothing. Throws
-/// postgres::SqlError for failures of the server, and if it cannot choose a lane.
+/// transaction. A batch that fails because of its data, the tables or a right is halved until the
+/// change is alone; after `max_attempts` the policy of the consumer applies. If another session
+/// holds a lock, the lane waits. Work of a queue belongs to no change, so that the policy `skip`
+/// cannot skip it: then the lane waits, too. Other consumers continue. Any number of sessions of
+/// any processes may call this function; they work on at most `processors` lanes of a consumer at
+/// the same time. During a bootstrap it does nothing. Throws postgres::SqlError for failures of the
+/// server, and if it cannot choose a lane.
 StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
                      const FoldOptions& options = {});
 

@@ -24,6 +24,8 @@ constexpr std::chrono::milliseconds kExchangePatience{200};
 /// are exchanged. The regular check skips a projection with a larger distance, because a check
 /// applies all remaining changes in one transaction.
 constexpr std::int64_t kNearEnd = 10'000;
+/// dependent_objects_still_exist.
+constexpr std::string_view kDependentObjects = "2BP01";
 /// A check drains the queues of earlier changes at most this number of times.
 constexpr int kRoundsOfCheck = 100;
 
@@ -116,7 +118,8 @@ bool build(postgres::Session& session, const Projection& projection, std::int32_
 /// Notes that the session's role cannot build tables.
 void note_that_owner_is_needed(postgres::Session& session) {
   const std::string reason =
-      "only the owner of the tables can build it: run `skua consumers run-until-idle` as that role";
+      "only the owner of the tables can build it: run `skua consumers run` or `skua consumers "
+      "run-until-idle` as that role";
   for (const auto& name : session.query<std::string>(sql::consumers_need_owner, reason)) {
     logger("feed")->warn("{}: {}", name, reason);
   }
@@ -125,10 +128,11 @@ void note_that_owner_is_needed(postgres::Session& session) {
 /// Stores and logs that the upkeep of one consumer failed. The upkeep of this consumer is repeated
 /// after a minute, and other consumers continue. The caller handles failures of the server.
 void note_failure(postgres::Session& session, std::int32_t consumer_id, std::string_view name,
-                  std::string_view what, const postgres::SqlError& error) {
+                  std::string_view what, const postgres::SqlError& error,
+                  const Problem& code = problem("consumer-stuck")) {
   session.execute(sql::consumers_upkeep_failed, consumer_id,
                   fmt::format("{}{}", what, error.what()));
-  logger("feed")->error("{}: {}{}", name, what, with_code(error.what(), problem("consumer-stuck")));
+  logger("feed")->error("{}: {}{}", name, what, with_code(error.what(), code));
 }
 
 /// Returns whether a failure ends the work for all consumers. Such a failure is one of the server,
@@ -166,6 +170,11 @@ bool drop_retired(postgres::Session& session, std::int32_t consumer_id, std::str
   // batch.
   session.execute(sql::consumers_lock_lanes, consumer_id);
   if (const Projection* projection = find_projection(name)) {
+    if (const auto views = dependents_of_tables(session, *projection, consumer_id);
+        !views.empty()) {
+      throw postgres::SqlError(fmt::format("views read them (`{}`)", views),
+                               std::string(kDependentObjects));
+    }
     drop_tables(session, *projection, consumer_id);
   }
   session.execute(sql::consumers_delete, consumer_id);
@@ -178,7 +187,8 @@ bool drop_retired(postgres::Session& session, std::int32_t consumer_id, std::str
 /// consumer.
 template <class Work>
 bool for_one_of(postgres::Session& session, const std::vector<DueConsumer>& consumers,
-                std::string_view failure, const std::stop_token& stop, Work&& work) {
+                std::string_view failure, const Problem& code, const std::stop_token& stop,
+                Work&& work) {
   if (consumers.empty()) return false;
   session.limit_lock_waits(kExchangePatience);
   bool succeeded = false;
@@ -189,7 +199,7 @@ bool for_one_of(postgres::Session& session, const std::vector<DueConsumer>& cons
     } catch (const postgres::SqlError& error) {
       if (ends_upkeep(error, stop)) throw;
       if (error.sqlstate() == postgres::kLockNotAvailable) continue;
-      note_failure(session, consumer.id, consumer.name, failure, error);
+      note_failure(session, consumer.id, consumer.name, failure, error, code);
     }
   }
   session.limit_lock_waits(postgres::kLockPatience);
@@ -233,8 +243,8 @@ bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
 bool exchange_projection(postgres::Session& session, const std::stop_token& stop) {
   const auto due = session.query<DueConsumer>(sql::consumers_next_to_exchange, kNearEnd);
   return for_one_of(
-      session, due, "its new tables do not replace the present ones: ", stop,
-      [&](const DueConsumer& consumer) {
+      session, due, "its new tables do not replace the present ones: ", problem("consumer-stuck"),
+      stop, [&](const DueConsumer& consumer) {
         const Projection* projection = find_projection(consumer.name);
         if (projection == nullptr) return false;
         const bool exchanged = with_publication([&](Publication publication) {
@@ -249,8 +259,8 @@ bool exchange_projection(postgres::Session& session, const std::stop_token& stop
 
 bool drop_retired_projection(postgres::Session& session, const std::stop_token& stop) {
   const auto due = session.query<DueConsumer>(sql::consumers_retired);
-  return for_one_of(session, due, "its former tables are not dropped: ", stop,
-                    [&](const DueConsumer& consumer) {
+  return for_one_of(session, due, "its former tables are not dropped: ", problem("former-tables"),
+                    stop, [&](const DueConsumer& consumer) {
                       return drop_retired(session, consumer.id, consumer.name);
                     });
 }

@@ -64,7 +64,7 @@ FOR UPDATE;
 SELECT skua.change_log_end();
 
 -- name: consumers_retire_live
-UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND role = 'live';
+UPDATE skua.consumers SET {{retired}} WHERE name = $1::text AND role = 'live';
 
 -- name: consumers_make_live
 UPDATE skua.consumers
@@ -84,9 +84,10 @@ WHERE role = 'retired' AND (retry_at IS NULL OR retry_at <= clock_timestamp())
 ORDER BY id;
 
 -- name: consumers_lock_retired
+-- Another session may still build the tables. Its build holds the advisory lock.
 SELECT
 FROM skua.consumers
-WHERE id = $1::int4 AND role = 'retired'
+WHERE id = $1::int4 AND role = 'retired' AND pg_try_advisory_xact_lock(1936422147, $1::int4)
 FOR UPDATE SKIP LOCKED;
 
 -- name: consumers_delete

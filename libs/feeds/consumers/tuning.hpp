@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,11 +32,39 @@ struct Tuning {
   /// The wait after the first failure. It doubles with each failure, up to `max_retry`.
   std::chrono::milliseconds retry{};
   std::chrono::milliseconds max_retry{};
+  /// The time between two searches for changes while there are none.
+  std::chrono::milliseconds idle{};
+  /// The number of lanes that are processed at the same time.
+  std::int32_t processors = 0;
+  /// The duration of a lease of a pull consumer, if the program does not name another one.
+  std::chrono::milliseconds lease{};
 };
 
-/// Returns the profiles: default, low_latency, high_throughput, relaxed. `skua.consumers.overrides`
-/// replaces single values by key: batch, pause_ms, max_attempts, retry_ms, max_retry_ms.
+/// A value of a profile that `skua.consumers.overrides` can replace. Times are in milliseconds.
+struct TuningValue {
+  std::string_view key;
+  std::int64_t least = 1;
+  std::int64_t most = 0;
+  /// The only kind of consumers that has the value; empty if all kinds have it.
+  std::string_view kind = {};
+  std::int64_t (*read)(const Tuning& tuning) = nullptr;
+  void (*replace)(Tuning& tuning, std::int64_t value) = nullptr;
+};
+
+/// Returns the values in the order in which people see them.
+const std::vector<TuningValue>& tuning_values();
+
+/// Returns the profiles: default, low_latency, high_throughput, relaxed.
 const std::vector<Tuning>& tuning_profiles();
+
+/// Returns the values of a profile with the overrides of a consumer, a JSON object. An override
+/// that is not a whole number is ignored, as in the SQL function skua.tuning_overrides. An unknown
+/// profile has the values of the default profile.
+Tuning tuning_of(std::string_view profile, const std::string& overrides);
+
+/// Returns the first key of the overrides, a JSON object, that consumers of this kind do not have;
+/// nothing if they have all.
+std::optional<std::string> unknown_override(std::string_view kind, const std::string& overrides);
 
 /// Returns null if there is no profile of this name.
 const Tuning* find_tuning_profile(std::string_view name);

@@ -20,9 +20,7 @@ http_server::Server::Options counting(http_server::Server::Options options, Feed
 
 FeedServer::FeedServer(postgres::Runtime& runtime, Options options, FeedMetrics& metrics)
     : reader_(runtime, options.reader, metrics),
-      pull_(options.serves_leased
-                ? std::make_unique<PullServer>(runtime, PullServer::Options(), metrics)
-                : nullptr),
+      pull_(options.serves_leased ? std::make_unique<PullServer>(runtime, metrics) : nullptr),
       webhooks_(options.serves_leased
                     ? std::make_unique<WebhookSender>(runtime, options.webhooks, metrics)
                     : nullptr),

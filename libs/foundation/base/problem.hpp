@@ -178,6 +178,11 @@ inline constexpr std::array kProblems{
             "program fetches the changes of a pull consumer.",
             "Wait if the lag falls. Otherwise add lanes or a larger batch (docs/feeds.md), or "
             "start the program that fetches the changes."},
+    Problem{"former-tables", "former tables of a projection cannot be dropped",
+            "A view of a user reads tables that a rebuild has replaced, or that belong to a "
+            "projection that was removed. The projection works, and the tables use disk space.",
+            "Drop the view, or let it read the views of the schema bsky. `skua consumers list` "
+            "names it. Skua then drops the tables by itself."},
     Problem{"lease-stuck", "a lease has ended and nobody has taken it",
             "The process that owned it was killed, and no other one runs.",
             "Start `skua backfill`, `skua run` or `skua serve` again: it continues the work."},

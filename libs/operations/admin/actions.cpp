@@ -133,18 +133,17 @@ Response include_account(postgres::Session& session, const Arguments& arguments)
 
 Response pause_consumer(postgres::Session& session, const Arguments& arguments) {
   return change_consumer(session, arguments.name,
-                         [&] { consumers::pause_consumer(session, arguments.name, true); });
+                         [&] { consumers::pause_consumer(session, arguments.name); });
 }
 
 Response resume_consumer(postgres::Session& session, const Arguments& arguments) {
   return change_consumer(session, arguments.name,
-                         [&] { consumers::pause_consumer(session, arguments.name, false); });
+                         [&] { consumers::resume_consumer(session, arguments.name); });
 }
 
 Response reset_consumer(postgres::Session& session, const Arguments& arguments) {
-  return change_consumer(session, arguments.name, [&] {
-    consumers::reset_consumer(session, arguments.name, consumers::AfterStop::Retry);
-  });
+  return change_consumer(session, arguments.name,
+                         [&] { consumers::reset_consumer(session, arguments.name); });
 }
 
 Response rebuild_consumer(postgres::Session& session, const Arguments& arguments) {

@@ -106,7 +106,7 @@ constexpr std::array kSchemaChecks{
                   }},
     DatabaseCheck{"consumers",
                   [](postgres::Session& session) {
-                    return judge_consumers(consumers::read_consumers(session));
+                    return judge_consumers(consumers::read_all_consumers(session));
                   }},
     DatabaseCheck{"change log",
                   [](postgres::Session& session) {

@@ -67,6 +67,7 @@ CREATE UNIQUE INDEX database_token_pkey ON skua.database_token USING btree (only
 CREATE UNIQUE INDEX dead_letter_consumer_key_key ON skua.dead_letter USING btree (consumer, key);
 CREATE INDEX dead_letter_did ON skua.dead_letter USING btree (did);
 CREATE INDEX dead_letter_finished ON skua.dead_letter USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX dead_letter_of_consumers ON skua.dead_letter USING btree (consumer) WHERE ((status = 'dead'::text) AND (pos IS NOT NULL));
 CREATE UNIQUE INDEX dead_letter_pkey ON skua.dead_letter USING btree (id);
 CREATE INDEX dead_letter_requested ON skua.dead_letter USING btree (consumer, lane, pos) WHERE ((status = ANY (ARRAY['requested'::text, 'replaying'::text])) AND (pos IS NOT NULL));
 CREATE UNIQUE INDEX dropped_indexes_pkey ON skua.dropped_indexes USING btree (name);

@@ -53,10 +53,13 @@ DatabaseState read_database_state(postgres::Session& session) {
   state.schema_version = facts.schema_version;
   state.dead_letters = facts.dead_letters;
   state.bootstrap_is_open = backfill::bootstrap_is_open(session);
-  for (const consumers::Consumer& consumer : consumers::read_consumers(session)) {
+  for (const consumers::Consumer& consumer : consumers::read_all_consumers(session)) {
     consumers::ConsumerJudgement judgement = consumers::judge_consumer(consumer);
-    if (judgement.level < consumers::ConsumerJudgement::Level::Stuck) continue;
-    state.stuck_consumers.push_back({consumer.name, std::move(judgement)});
+    if (judgement.level >= consumers::ConsumerJudgement::Level::Stuck) {
+      state.stuck_consumers.push_back({consumer.name, std::move(judgement)});
+    } else if (judgement.problem == &problem("former-tables")) {
+      state.kept_tables.push_back({consumer.name, std::move(judgement)});
+    }
   }
   state.consumers = status::read_consumer_metrics(session);
   return state;

@@ -37,6 +37,8 @@ struct DatabaseState {
   std::int64_t dead_letters = 0;
   /// The consumers that do not advance until a person acts.
   std::vector<Consumer> stuck_consumers = {};
+  /// The retired projections whose tables cannot be dropped.
+  std::vector<Consumer> kept_tables = {};
   /// The metrics of all consumers.
   std::vector<status::LabelledMetric> consumers = {};
 

@@ -26,7 +26,7 @@ constexpr std::array kJudged{
     "database-down", "database-read-only", "disk-full",       "lock-table-full", "connections-full",
     "schema-old",    "schema-new",         "clock-wrong",     "source-down",     "source-tls",
     "source-silent", "source-behind",      "cursor-outdated", "plc-down",        "collection-quiet",
-    "dead-letters",  "account-cut-off",    "consumer-stuck",  "bootstrap-open"};
+    "dead-letters",  "account-cut-off",    "consumer-stuck",  "bootstrap-open",  "former-tables"};
 
 template <class Duration>
 std::string text_of(Duration duration) {
@@ -59,8 +59,9 @@ class Judge {
            std::string cure = {}) {
     health_.reasons.push_back({&problem, std::move(detail), std::move(subject), std::move(cure)});
   }
-  void warn(const Problem& problem, std::string detail) {
-    health_.warnings.push_back({&problem, std::move(detail), {}, {}});
+  void warn(const Problem& problem, std::string detail, std::string subject = {},
+            std::string cure = {}) {
+    health_.warnings.push_back({&problem, std::move(detail), std::move(subject), std::move(cure)});
   }
 
   void judge_server() {
@@ -100,6 +101,11 @@ class Judge {
       add(*consumer.judgement.problem,
           fmt::format("{}: {}", consumer.name, consumer.judgement.reason), consumer.name,
           consumer.judgement.cure);
+    }
+    for (const DatabaseState::Consumer& consumer : database.kept_tables) {
+      warn(*consumer.judgement.problem,
+           fmt::format("{}: {}", consumer.name, consumer.judgement.reason), consumer.name,
+           consumer.judgement.cure);
     }
     if (const auto letters = database.dead_letters; letters > 0) {
       warn(problem("dead-letters"), letters < DatabaseState::kMostLetters
@@ -230,10 +236,10 @@ Json to_json(const std::vector<Reason>& reasons) {
 
 // The list has lock-table-full, because the writer logs a full lock table only when it has lasted
 // longer.
-constexpr std::array kLogged{&problem("lock-table-full"),  &problem("schema-old"),
-                             &problem("schema-new"),       &problem("source-behind"),
-                             &problem("collection-quiet"), &problem("account-cut-off"),
-                             &problem("consumer-stuck"),   &problem("bootstrap-open")};
+constexpr std::array kLogged{
+    &problem("lock-table-full"), &problem("schema-old"),       &problem("schema-new"),
+    &problem("source-behind"),   &problem("collection-quiet"), &problem("account-cut-off"),
+    &problem("consumer-stuck"),  &problem("bootstrap-open"),   &problem("former-tables")};
 
 }  // namespace
 

@@ -15,6 +15,7 @@
 #include "consumers/consumer_table.hpp"
 #include "consumers/log_maintenance.hpp"
 #include "consumers/projections/projection.hpp"
+#include "consumers/tuning.hpp"
 #include "status/consumer_status.sql.hpp"
 #include "status/line_layout.hpp"
 #include "status/reports.hpp"
@@ -49,12 +50,66 @@ json seconds_or_null(const std::optional<std::chrono::milliseconds>& time) {
   return time ? json(std::chrono::duration<double>(*time).count()) : json();
 }
 
+/// Returns a number of seconds, rounded up, as a text.
+std::string rounded_text(const json& seconds) {
+  return duration_text(std::chrono::ceil<std::chrono::seconds>(Seconds(seconds.get<double>())));
+}
+
 std::string progress_text(const json& consumer) {
   if (consumer["changes_behind"].is_null()) return "";
   const auto behind = consumer["changes_behind"].get<std::int64_t>();
-  if (behind == 0) return "up to date";
-  return fmt::format("{} behind, {}", counted(behind, "change"),
-                     lag_text(Seconds(consumer["lag_seconds"].get<double>())));
+  std::string text = behind == 0
+                         ? "up to date"
+                         : fmt::format("{} behind, {}", counted(behind, "change"),
+                                       lag_text(Seconds(consumer["lag_seconds"].get<double>())));
+  if (const json& retry = consumer["retry_seconds"]; !retry.is_null()) {
+    text += ", tries again in " + rounded_text(retry);
+  }
+  if (const auto letters = consumer["dead_letters"].get<std::int64_t>(); letters > 0) {
+    text += ", " + counted(letters, "dead letter");
+  }
+  return text;
+}
+
+/// Returns the time until the first lane tries again; nothing if no lane waits after a failure.
+std::optional<std::chrono::milliseconds> next_attempt(const consumers::Consumer& consumer) {
+  std::optional<std::chrono::milliseconds> next;
+  for (const consumers::ConsumerLane& lane : consumer.lanes) {
+    if (lane.retry_in && (!next || *lane.retry_in < *next)) next = lane.retry_in;
+  }
+  return next;
+}
+
+/// Returns the lease of a lane; null if it has none, or if the lease has ended.
+json lease_of(const consumers::ConsumerLane& lane) {
+  if (!lane.is_leased) return nullptr;
+  return {{"owner", lane.lease_owner},
+          {"until", or_null(lane.lease_until)},
+          {"seconds", seconds_or_null(lane.lease_ends_in)}};
+}
+
+/// Returns the values of the profile with the overrides.
+json tuning_of(const consumers::Consumer& consumer) {
+  const consumers::Tuning tuning = consumers::tuning_of(consumer.profile, consumer.overrides);
+  json values = json::object();
+  for (const consumers::TuningValue& value : consumers::tuning_values()) {
+    if (!value.kind.empty() && value.kind != consumer.kind) continue;
+    values[value.key] = value.read(tuning);
+  }
+  return values;
+}
+
+/// Returns the tuning of a consumer as a line, in the order of the values.
+std::string tuning_text(const json& consumer) {
+  std::string text;
+  for (const consumers::TuningValue& value : consumers::tuning_values()) {
+    const std::string key(value.key);
+    const auto found = consumer["tuning"].find(key);
+    if (found == consumer["tuning"].end()) continue;
+    text += fmt::format("{}{}={}{}", text.empty() ? "" : ", ", key, found->dump(),
+                        consumer["overrides"].contains(key) ? " (set)" : "");
+  }
+  return text;
 }
 
 /// Returns the failures since the last successful batch; null if no lane fails.
@@ -87,6 +142,11 @@ constexpr MetricInfo kBlocked{"", "skua_consumer_blocked_lanes", "lanes",
                               "Lanes of the consumer that a failed change blocks"};
 constexpr MetricInfo kWaitingAccounts{"", "skua_consumer_waiting_accounts", "accounts",
                                       "Accounts whose changes wait behind a dead letter"};
+constexpr MetricInfo kDeadLetters{"", "skua_consumer_dead_letters", "letters",
+                                  "Dead letters of the consumer that nobody has handled"};
+constexpr MetricInfo kRetry{"", "skua_consumer_retry_seconds", "seconds",
+                            "Time until the consumer tries again after a failure; 0 if it does not "
+                            "wait"};
 
 std::vector<MetricValue> values_of_consumer(const consumers::Consumer& consumer) {
   std::uint64_t blocked = 0;
@@ -110,6 +170,11 @@ std::vector<MetricValue> values_of_consumer(const consumers::Consumer& consumer)
   values.push_back({kFailures, MetricKind::Gauge, consumers::failures_in_a_row(consumer)});
   values.push_back({kBlocked, MetricKind::Gauge, blocked});
   values.push_back({kWaitingAccounts, MetricKind::Gauge, waiting});
+  values.push_back({kDeadLetters, MetricKind::Gauge, consumer.letters});
+  values.push_back(
+      {kRetry, MetricKind::Gauge,
+       std::chrono::duration<double>(next_attempt(consumer).value_or(std::chrono::milliseconds(0)))
+           .count()});
   return values;
 }
 
@@ -130,7 +195,7 @@ nlohmann::json read_change_log_status(postgres::Session& session) {
 
 json read_consumer_list(postgres::Session& session) {
   json all = json::array();
-  for (const consumers::Consumer& consumer : consumers::read_consumers(session)) {
+  for (const consumers::Consumer& consumer : consumers::read_all_consumers(session)) {
     const consumers::ConsumerJudgement judgement = consumers::judge_consumer(consumer);
     json lanes = json::array();
     for (const consumers::ConsumerLane& lane : consumer.lanes) {
@@ -141,7 +206,8 @@ json read_consumer_list(postgres::Session& session) {
                        {"error", lane.error},
                        {"is_blocked", lane.is_blocked},
                        {"waiting_accounts", lane.waiting_accounts},
-                       {"retry_seconds", seconds_or_null(lane.retry_in)}});
+                       {"retry_seconds", seconds_or_null(lane.retry_in)},
+                       {"lease", lease_of(lane)}});
     }
     all.push_back({{"name", consumer.name},
                    {"kind", consumer.kind},
@@ -158,8 +224,11 @@ json read_consumer_list(postgres::Session& session) {
                    {"policy", consumer.policy},
                    {"profile", consumer.profile},
                    {"overrides", json::parse(consumer.overrides)},
+                   {"tuning", tuning_of(consumer)},
                    {"filter", json::parse(consumer.filter)},
                    {"lanes", lanes},
+                   {"retry_seconds", seconds_or_null(next_attempt(consumer))},
+                   {"dead_letters", consumer.letters},
                    {"changes_behind", consumer.behind ? json(*consumer.behind) : json()},
                    {"lag_seconds", seconds_or_null(consumer.lag)},
                    {"error", consumer.error}});
@@ -187,7 +256,7 @@ std::string consumer_text(const json& consumer) {
       consumer["state"].get<std::string>(), progress_text(consumer),
       consumer["help"].get<std::string>(), consumer["version"].dump(),
       consumer["policy"].get<std::string>(), consumer["profile"].get<std::string>());
-  if (!consumer["overrides"].empty()) text += " " + consumer["overrides"].dump();
+  text += "\n  tuning: " + tuning_text(consumer);
   if (!consumer["filter"].empty()) text += "\n  filter " + consumer["filter"].dump();
   text += "\n";
   for (const char* note : {"reason", "cure"}) {
@@ -203,6 +272,13 @@ std::string consumer_text(const json& consumer) {
                           printable(lane["error"].get<std::string>(), kLongestError));
     }
     if (lane["is_blocked"] == true) text += "; blocked";
+    if (!lane["retry_seconds"].is_null()) {
+      text += "; tries again in " + rounded_text(lane["retry_seconds"]);
+    }
+    if (const json& lease = lane["lease"]; !lease.is_null()) {
+      text += fmt::format("; leased by {}... for {}", lease["owner"].get<std::string>(),
+                          rounded_text(lease["seconds"]));
+    }
     if (lane["waiting_accounts"] != 0) {
       text += fmt::format("; changes of {} wait for dead letters",
                           counted(lane["waiting_accounts"].get<std::int64_t>(), "account"));
@@ -225,8 +301,8 @@ std::vector<LabelledMetric> read_consumer_metrics(postgres::Session& session) {
 
 std::vector<pipeline::MetricDeclaration> consumer_metric_declarations() {
   std::vector<pipeline::MetricDeclaration> all;
-  for (const MetricInfo& info :
-       {kBehind, kLag, kRunning, kFailing, kFailures, kBlocked, kWaitingAccounts}) {
+  for (const MetricInfo& info : {kBehind, kLag, kRunning, kFailing, kFailures, kBlocked,
+                                 kWaitingAccounts, kDeadLetters, kRetry}) {
     all.push_back({info, MetricKind::Gauge, kLabel});
   }
   return all;

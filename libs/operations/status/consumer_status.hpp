@@ -18,8 +18,10 @@ namespace skua::status {
 /// postgres::SqlError.
 nlohmann::json read_change_log_status(postgres::Session& session);
 
-/// Reads the consumers of the change log as an array of objects. `state`, `code`, `reason` and
-/// `cure` are those of consumers::judge_consumer. Throws postgres::SqlError.
+/// Reads the consumers of the change log as an array of objects, then the retired projections whose
+/// tables cannot be dropped. `state`, `code`, `reason` and `cure` are those of
+/// consumers::judge_consumer. `tuning` has the values of the profile with the overrides. `lease` of
+/// a lane is null if the lane is not leased. Throws postgres::SqlError.
 nlohmann::json read_consumer_list(postgres::Session& session);
 
 /// Returns a table with a line for each consumer. If a consumer does not work, the reason and the

@@ -174,7 +174,8 @@ void read_status(const json& page, const std::optional<FirstSize>& first,
     snapshot.consumers.push_back({text_field(each, "name"), text_field(each, "kind"),
                                   text_field(each, "state"), number_field(each, "lag_seconds"),
                                   number_field(each, "changes_behind"),
-                                  text_field(each, "reason")});
+                                  number_field(each, "retry_seconds"),
+                                  number_field(each, "dead_letters"), text_field(each, "reason")});
   }
   for (const json& each : rows_field(page, "dead_letters")) {
     snapshot.letter_reasons.push_back({number_field(each, "count"), text_field(each, "error")});

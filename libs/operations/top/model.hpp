@@ -73,6 +73,9 @@ struct Snapshot {
     std::string state;
     Number lag;
     Number changes_behind;
+    /// The time until the next attempt after a failure.
+    Number retry;
+    Number dead_letters;
     /// Why the consumer does not work; empty if it works.
     std::string reason;
   };

@@ -247,6 +247,8 @@ Section consumers_section(const Snapshot& snapshot, std::size_t width) {
                {"state"},
                {"lag", true},
                {"changes behind", true},
+               {"next try", true, 100},
+               {"letters", true, 100},
                {"reason"}});
   auto consumers = snapshot.consumers;
   std::stable_partition(consumers.begin(), consumers.end(),
@@ -257,6 +259,8 @@ Section consumers_section(const Snapshot& snapshot, std::size_t width) {
                {consumer.state, consumer.state == kRunning ? Style::Good : Style::Bad},
                {seconds_text(consumer.lag)},
                {number_text(consumer.changes_behind)},
+               {seconds_text(consumer.retry)},
+               {number_text(consumer.dead_letters)},
                {consumer.reason, consumer.state == kRunning ? Style::Warn : Style::Bad}});
   }
   return section_of("Consumers", "", table, width, "There are no consumers.");

@@ -20,8 +20,9 @@ namespace skua::consumers {
 namespace {
 
 /// The names have the order of FailureCause.
-constexpr std::array<std::string_view, 10> kCauses{
-    "change", "unreachable", "name", "tls", "slow", "refused", "address", "busy", "tables", "lock"};
+constexpr std::array<std::string_view, 11> kCauses{"change", "unreachable", "name",    "tls",
+                                                   "slow",   "refused",     "address", "busy",
+                                                   "tables", "lock",        "filter"};
 
 /// A row of leases_lock.
 struct LeasedLane {
@@ -111,8 +112,7 @@ void apply_policy(postgres::Session& session, const LeaseName& lease, const Held
   } else if (held.policy == "block_lane") {
     block_lane(session, lease, attempts, failure.cause, error);
   } else {
-    retry_later(session, lease, held, attempts, 1,
-                {.pos = {}, .error = error, .wait = {}, .cause = failure.cause});
+    block_lane(session, lease, attempts, failure.cause, error);
     set_consumer_state(session, lease.consumer_id, "stopped",
                        fmt::format("the change at position {} failed: {}", pos, error));
   }
@@ -186,8 +186,8 @@ void release_lease(postgres::Session& session, const LeaseName& lease) {
 std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& request) {
   postgres::Transaction transaction(session);
   open_waiting_changes(session, request.consumer_id);
-  const auto due = postgres::rows_of<LeasableLane>(
-      execute_tuned(session, sql::leases_choose, request.consumer_id, request.ignores_pause));
+  const auto due = postgres::rows_of<LeasableLane>(execute_tuned(
+      session, sql::leases_choose, request.consumer_id, request.ignores_pause, request.processors));
   if (due.empty()) {
     transaction.commit();
     return std::nullopt;
@@ -298,9 +298,14 @@ LeaseResult report_loss(postgres::Session& session, const LeaseName& lease, std:
   return LeaseResult::Ended;
 }
 
-void note_unreadable(postgres::Session& session, std::int32_t consumer_id,
-                     const postgres::SqlError& error) {
-  session.execute(sql::leases_note_unreadable, consumer_id, error.what());
+void note_unreadable(postgres::Session& session, std::int32_t consumer_id, FailureCause cause,
+                     const std::string& error, std::chrono::milliseconds wait) {
+  session.execute(sql::leases_note_unreadable, consumer_id, error, to_string(cause), wait);
+  session.execute(sql::leases_release_unread, consumer_id);
+}
+
+void note_filter_works(postgres::Session& session, std::int32_t consumer_id) {
+  session.execute(sql::leases_note_filter_works, consumer_id);
 }
 
 }  // namespace skua::consumers

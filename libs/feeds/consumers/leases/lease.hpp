@@ -60,11 +60,14 @@ enum class FailureCause : std::uint8_t {
   Address,
   /// The receiver asks the sender to wait, for example with HTTP 503.
   Busy,
-  // The following causes concern the database of a projection.
-  /// The tables of the projection, its statements, or a missing right.
+  // The following causes concern the database.
+  /// The tables of the projection, its statements, or a missing right; of a leased consumer what
+  /// its changes are read from.
   Tables,
   /// Another session holds a lock.
   Lock,
+  /// The filter of a leased consumer is malformed.
+  Filter,
 };
 
 /// Returns the text that skua.consumer_lanes.cause has for a cause.
@@ -127,6 +130,9 @@ struct LaneRequest {
   std::int32_t most = 0;
   /// True if the lease does not wait until more changes have collected.
   bool ignores_pause = false;
+  /// The number of lanes of the consumer that may be leased at the same time. Two calls at the same
+  /// time may exceed it by one.
+  std::int32_t processors = 64;
 };
 
 /// Leases a lane of a running leased consumer: the lane that has waited longest, has changes, and
@@ -184,9 +190,13 @@ LeaseResult report_failure(postgres::Session& session, const LeaseName& lease,
 /// account are lost.
 LeaseResult report_loss(postgres::Session& session, const LeaseName& lease, std::int64_t oldest);
 
-/// Stores that an SQL error, which concerns only this consumer, prevents reading its changes. Lists
-/// and metrics show the error until a batch succeeds.
-void note_unreadable(postgres::Session& session, std::int32_t consumer_id,
-                     const postgres::SqlError& error);
+/// Stores that an SQL error that concerns only this consumer, or its filter, prevents reading its
+/// changes. Lists and metrics show the error until a batch succeeds. Ends the leases that have no
+/// changes yet. The next attempt follows after `wait`.
+void note_unreadable(postgres::Session& session, std::int32_t consumer_id, FailureCause cause,
+                     const std::string& error, std::chrono::milliseconds wait);
+
+/// Clears a failure with the cause Filter.
+void note_filter_works(postgres::Session& session, std::int32_t consumer_id);
 
 }  // namespace skua::consumers

@@ -32,7 +32,8 @@ WHERE consumer_id = $1::int4 AND lane = $2::int4;
 
 -- name: leases_choose
 -- Chooses the lane that has waited longest, among the lanes with changes that are due. w has the oldest waiting changes of an
--- account that are due. An account has one batch at a time, so its oldest changes come first.
+-- account that are due. An account has one batch at a time, so its oldest changes come first. After a change of the number of lanes
+-- they can lie ahead of the lane, which passes them first. $9 is the number of lanes that may be leased at the same time.
 SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, least(coalesce(l.batch, p.batch), p.batch),
   w.actor_id, w.pos, coalesce(w.until, l.pos), least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at
 FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
@@ -50,6 +51,7 @@ LEFT JOIN LATERAL (
   SELECT v.* FROM skua.waiting_changes AS v
   WHERE v.consumer_id = c.id AND v.lane = l.lane AND v.is_open
     AND (v.retry_at IS NULL OR v.retry_at <= clock_timestamp())
+    AND (v.until IS NOT NULL OR v.pos <= l.pos)
     AND NOT EXISTS (
       SELECT FROM skua.waiting_changes AS o
       WHERE o.consumer_id = c.id AND o.lane = l.lane AND o.actor_id = v.actor_id AND o.pos < v.pos
@@ -61,6 +63,11 @@ WHERE c.id = $7 AND c.kind <> 'projection' AND c.state = 'running' AND c.role = 
   AND NOT l.is_blocked
   AND (l.lease_until IS NULL OR l.lease_until <= clock_timestamp())
   AND (d.is_due OR w.pos IS NOT NULL)
+  AND $9::int4 > (
+    SELECT count(*)
+    FROM skua.consumer_lanes AS o
+    WHERE o.consumer_id = c.id AND o.lease_until > clock_timestamp()
+  )
 ORDER BY l.served_at
 LIMIT 1
 FOR UPDATE OF l SKIP LOCKED;
@@ -105,4 +112,14 @@ SET is_blocked = true, attempts = $3, error = $4, cause = $5, batch = 1, {{lane_
 WHERE consumer_id = $1 AND lane = $2::int4;
 
 -- name: leases_note_unreadable
-UPDATE skua.consumer_lanes SET error = $2, cause = 'tables', {{lane_failed}} WHERE consumer_id = $1;
+-- A lane without changes has nothing to read, except the filter.
+UPDATE skua.consumer_lanes
+SET error = $2, cause = $3, {{lane_failed}},
+  retry_at = CASE WHEN $4::int8 > 0 THEN clock_timestamp() + $4::int8 * interval '1 millisecond' END
+WHERE consumer_id = $1 AND ($3 = 'filter' OR pos < skua.change_log_end());
+
+-- name: leases_release_unread
+UPDATE skua.consumer_lanes SET {{lane_not_leased}} WHERE consumer_id = $1 AND leased_count = 0;
+
+-- name: leases_note_filter_works
+UPDATE skua.consumer_lanes SET {{lane_succeeded}} WHERE consumer_id = $1 AND cause = 'filter';

@@ -42,6 +42,7 @@ void check_new(const NewLeasedConsumer& consumer) {
   }
   check_lanes(consumer.lanes);
   check_profile(consumer.profile);
+  check_overrides(consumer.url.empty() ? "pull" : "webhook", consumer.overrides);
 }
 
 void add_leased_consumer(postgres::Session& session, const NewLeasedConsumer& consumer) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "consumers/consumer_table.hpp"
+#include "consumers/tuning.hpp"
 #include "postgres/session.hpp"
 
 namespace skua::consumers {
@@ -49,6 +50,14 @@ struct LeasedConsumer {
   std::string filter;
   std::string url = {};
   std::string secret = {};
+  std::string profile = {};
+  std::string overrides = {};
+  /// True if a lane or an account waits for its next attempt after a failure.
+  bool waits_after_failure = false;
+  /// True if the last failure of a lane is a malformed filter.
+  bool has_filter_failure = false;
+
+  Tuning tuning() const { return tuning_of(profile, overrides); }
 };
 
 /// Throws ConsumerError for values that no database allows. Pure.

@@ -31,7 +31,10 @@ WHERE consumer_id = $1;
 -- fragment: leased_consumers
 -- The columns have the order of the fields of LeasedConsumer.
 SELECT c.id, c.name, c.kind = 'webhook', c.state, c.paused, coalesce(c.error, ''), c.lanes, c.filter::text,
-  coalesce(s.url, ''), s.secret
+  coalesce(s.url, ''), s.secret, c.profile, c.overrides::text,
+  EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.retry_at > clock_timestamp())
+    OR EXISTS (SELECT FROM skua.waiting_changes AS w WHERE w.consumer_id = c.id AND w.retry_at > clock_timestamp()),
+  EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.cause = 'filter')
 FROM skua.consumers AS c
 JOIN skua.consumer_secrets AS s ON s.consumer_id = c.id
 WHERE c.role = 'live'

@@ -1,9 +1,12 @@
 #include "consumers/projections/projection_tables.hpp"
 
+#include <vector>
+
 #include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
 
 #include "consumers/projections/projection_tables.sql.hpp"
+#include "postgres/parameters.hpp"
 #include "postgres/rows.hpp"
 
 namespace skua::consumers {
@@ -87,6 +90,35 @@ void publish_tables(postgres::Session& session, const Projection& projection,
   boost::replace_all(sql, "{former}", former ? "skua." + table_of(table, *former) : missing);
   boost::replace_all(sql, "{next}", next ? "skua." + table_of(table, *next) : missing);
   session.run(sql);
+}
+
+std::vector<std::string> restore_views(postgres::Session& session) {
+  std::vector<std::string> restored;
+  postgres::Transaction transaction(session);
+  for (const Projection& projection : projections()) {
+    for (const ProjectionTable& table : projection.tables) {
+      if (table.is_internal) continue;
+      if (session.query_one<bool>(sql::projection_has_view, table.name)) continue;
+      session.run(
+          fmt::format("CREATE TEMP TABLE restored_view ({}) ON COMMIT DROP", table.definition));
+      const auto columns = session.query_one<std::string>(sql::projection_no_columns);
+      session.run(
+          fmt::format("CREATE VIEW bsky.{} AS SELECT {} WHERE false; DROP TABLE restored_view",
+                      table.name, columns));
+      restored.push_back("bsky." + table.name);
+    }
+  }
+  transaction.commit();
+  return restored;
+}
+
+std::string dependents_of_tables(postgres::Session& session, const Projection& projection,
+                                 std::int32_t consumer_id) {
+  std::vector<std::string> names;
+  for (const ProjectionTable& table : projection.tables) {
+    names.push_back("skua." + table_of(table, consumer_id));
+  }
+  return session.query_one<std::string>(sql::projection_dependents, postgres::column(names));
 }
 
 void drop_tables(postgres::Session& session, const Projection& projection,

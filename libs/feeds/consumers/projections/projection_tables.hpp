@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "consumers/projections/projection.hpp"
 #include "postgres/session.hpp"
@@ -42,6 +43,16 @@ std::optional<std::int32_t> lock_published(postgres::Session& session,
 /// the caller's transaction, which has locked the lanes of both consumers.
 void publish_tables(postgres::Session& session, const Projection& projection,
                     std::optional<std::int32_t> former, std::optional<std::int32_t> next);
+
+/// Creates the views of projections that were dropped, for example together with a table, without
+/// rows. `skua migrate` calls it, because other views need them. Returns their names. Runs its own
+/// transaction.
+std::vector<std::string> restore_views(postgres::Session& session);
+
+/// Returns the statements that drop the views that read the tables of a consumer, such as "drop
+/// view public.mine", separated by "; ". Empty if there are none. Needs no rights.
+std::string dependents_of_tables(postgres::Session& session, const Projection& projection,
+                                 std::int32_t consumer_id);
 
 /// Drops the tables of a consumer. Runs in the caller's transaction, and waits for readers of the
 /// tables.

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/log.hpp"
+#include "base/problem.hpp"
 #include "streams/change_event.hpp"
 #include "streams/log_pages.hpp"
 
@@ -96,6 +98,18 @@ Checked<ChangeFilter> parse_leased_filter(const std::string& json) {
   if (!wanted) return std::move(wanted).error();
   return ChangeFilter{*std::move(patterns), *std::move(accounts), *std::move(operations),
                       *std::move(wanted)};
+}
+
+Checked<ChangeFilter> read_filter(postgres::Session& session,
+                                  const consumers::LeasedConsumer& consumer) {
+  auto filter = parse_leased_filter(consumer.filter);
+  if (!filter && !consumer.has_filter_failure) {
+    const std::string error = "its filter is malformed: " + filter.error();
+    consumers::note_unreadable(session, consumer.id, consumers::FailureCause::Filter, error, {});
+    logger("feed")->error("{}: {}", consumer.name, with_code(error, problem("consumer-stuck")));
+  }
+  if (filter && consumer.has_filter_failure) consumers::note_filter_works(session, consumer.id);
+  return filter;
 }
 
 LeasedChanges lease_changes(postgres::Session& session, const consumers::LaneRequest& request,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "consumers/leases/lease.hpp"
+#include "consumers/leases/leased_consumers.hpp"
 #include "postgres/session.hpp"
 #include "streams/change_event.hpp"
 #include "streams/change_filter.hpp"
@@ -19,6 +20,11 @@ namespace skua::streams {
 /// `collections`, `dids`, `ops` and `kinds`. Returns a message for the user if the filter is
 /// invalid.
 Checked<ChangeFilter> parse_leased_filter(const std::string& json);
+
+/// Parses the filter of a consumer. Stores and logs a malformed filter as the failure of the
+/// consumer, and clears this failure when the filter can be read. Throws postgres::SqlError.
+Checked<ChangeFilter> read_filter(postgres::Session& session,
+                                  const consumers::LeasedConsumer& consumer);
 
 /// The changes of a lease, in their order. There is at least one change.
 struct LeasedBatch {

@@ -1,5 +1,6 @@
 #include "streams/leased/pull_server.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
@@ -103,6 +104,14 @@ using http_server::Response;
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+/// The time until the next round if no request waits.
+constexpr milliseconds kLongestPause{1'000};
+
+/// Returns the duration of the lease that a request asks for.
+milliseconds lease_time(const PullRequest& request, const consumers::Tuning& tuning) {
+  return request.lease_time ? milliseconds(*request.lease_time) : tuning.lease;
+}
+
 Response refusal(unsigned status, std::string_view error, std::string_view message) {
   return http_server::error_response(status, error, message);
 }
@@ -177,9 +186,8 @@ Checked<PullRequest> parse_pull_request(PullAction action, const std::string& bo
   return request;
 }
 
-PullServer::PullServer(postgres::Runtime& runtime, Options options, FeedMetrics& metrics)
-    : options_(options),
-      metrics_(metrics),
+PullServer::PullServer(postgres::Runtime& runtime, FeedMetrics& metrics)
+    : metrics_(metrics),
       thread_(runtime,
               {.session_name = postgres::process_name("skua pull"),
                .component = "pull",
@@ -215,11 +223,17 @@ void PullServer::accept(PullAction action, const std::shared_ptr<Exchange>& exch
 milliseconds PullServer::round(postgres::LazySession& lazy, const std::stop_token& /*stop*/) {
   auto arrived = arrived_.with([](std::vector<Waiting>& all) { return std::exchange(all, {}); });
   for (Waiting& waiting : arrived) waiting_.push_back(std::move(waiting));
-  if (waiting_.empty()) return milliseconds(1'000);
+  if (waiting_.empty()) return kLongestPause;
+  auto next_search = SteadyClock::now() + kLongestPause;
   try {
     postgres::Session& session = lazy.get();
     for (auto at = waiting_.begin(); at != waiting_.end();) {
-      at = try_answer(session, *at) ? waiting_.erase(at) : std::next(at);
+      if (SteadyClock::now() >= at->next_search && try_answer(session, *at)) {
+        at = waiting_.erase(at);
+      } else {
+        next_search = std::min(next_search, at->next_search);
+        ++at;
+      }
     }
   } catch (const postgres::SqlError&) {
     for (const Waiting& waiting : waiting_) {
@@ -229,7 +243,8 @@ milliseconds PullServer::round(postgres::LazySession& lazy, const std::stop_toke
     waiting_.clear();
     throw;
   }
-  return waiting_.empty() ? milliseconds(1'000) : options_.idle_pause;
+  const auto pause = std::chrono::ceil<milliseconds>(next_search - SteadyClock::now());
+  return std::max(pause, milliseconds(0));
 }
 
 bool PullServer::try_answer(postgres::Session& session, Waiting& waiting) {
@@ -241,7 +256,8 @@ bool PullServer::try_answer(postgres::Session& session, Waiting& waiting) {
     logger("pull")->error("{}: the request failed: {}", name,
                           with_code(error.what(), problem("consumer-stuck")));
     if (const auto consumer = consumers::find_leased_consumer(session, name)) {
-      consumers::note_unreadable(session, consumer->id, error);
+      consumers::note_unreadable(session, consumer->id, consumers::FailureCause::Tables,
+                                 error.what(), {});
     }
     waiting.exchange->answer(refusal(500, "InternalError", "the changes cannot be read"));
     return true;
@@ -269,20 +285,26 @@ bool PullServer::fetch(postgres::Session& session, Waiting& waiting,
         is_stopped ? 409 : 410, is_stopped ? "ConsumerStopped" : "CursorTooOld", consumer.error));
     return true;
   }
-  const auto filter = parse_leased_filter(consumer.filter);
+  const auto filter = read_filter(session, consumer);
   if (!filter) {
     waiting.exchange->answer(refusal(500, "InvalidFilter", filter.error()));
     return true;
   }
+  const consumers::Tuning tuning = consumer.tuning();
   const auto changes = lease_changes(session,
                                      {.consumer_id = consumer.id,
                                       .owner = random_token(),
-                                      .duration = waiting.request.lease_time,
+                                      .duration = lease_time(waiting.request, tuning),
                                       .most = waiting.request.max,
-                                      .ignores_pause = true},
+                                      .ignores_pause = true,
+                                      .processors = tuning.processors},
                                      *filter);
   const auto& batch = changes.batch;
-  if (!batch && (changes.has_more || SteadyClock::now() < waiting.until)) return false;
+  const auto now = SteadyClock::now();
+  if (!batch && (changes.has_more || now < waiting.until)) {
+    waiting.next_search = changes.has_more ? now : now + tuning.idle;
+    return false;
+  }
   if (batch) count_batch(metrics_, *batch);
   waiting.exchange->answer(
       Response{.body = batch ? fmt::format(R"({{"batch":"{}","changes":{}}})",
@@ -306,11 +328,11 @@ void PullServer::end_lease(postgres::Session& session, Waiting& waiting,
   }
   auto result = consumers::LeaseResult::Lost;
   if (request.action == PullAction::Ack) {
-    result =
-        consumers::acknowledge(session, lease, {.through = pos, .duration = request.lease_time});
+    result = consumers::acknowledge(
+        session, lease, {.through = pos, .duration = lease_time(request, consumer.tuning())});
     count_end(metrics_, BatchEnd::Acknowledged, result);
   } else if (request.action == PullAction::Renew) {
-    result = consumers::renew_lease(session, lease, request.lease_time);
+    result = consumers::renew_lease(session, lease, lease_time(request, consumer.tuning()));
   } else {
     result = consumers::report_failure(
         session, lease,

@@ -30,7 +30,8 @@ struct PullRequest {
   std::string consumer;
   /// The lease of an ack, nack or renew, without the consumer.
   consumers::LeaseName lease;
-  std::chrono::seconds lease_time{60};
+  /// Nothing for the time of the tuning profile.
+  std::optional<std::chrono::seconds> lease_time;
 
   // The following members belong to a fetch.
   std::int32_t max = 100;
@@ -61,13 +62,8 @@ std::string lease_text(const consumers::LeaseName& lease);
 /// limited by the server's connections. Owned by one thread.
 class PullServer {
  public:
-  struct Options {
-    /// The time between two checks for changes while requests wait for changes.
-    std::chrono::milliseconds idle_pause{50};
-  };
-
   /// `metrics` must outlive the server.
-  PullServer(postgres::Runtime& runtime, Options options, FeedMetrics& metrics);
+  PullServer(postgres::Runtime& runtime, FeedMetrics& metrics);
 
   /// Adds the paths to an HTTP server. The PullServer must outlive the HTTP server.
   void add_routes(http_server::Server::Routes& routes);
@@ -81,6 +77,8 @@ class PullServer {
     PullRequest request;
     std::shared_ptr<http_server::Exchange> exchange;
     std::chrono::steady_clock::time_point until;
+    /// The time of the next search for changes.
+    std::chrono::steady_clock::time_point next_search = {};
   };
 
   void accept(PullAction action, const std::shared_ptr<http_server::Exchange>& exchange);
@@ -94,7 +92,6 @@ class PullServer {
   void end_lease(postgres::Session& session, Waiting& waiting,
                  const consumers::LeasedConsumer& consumer);
 
-  const Options options_;
   FeedMetrics& metrics_;
   Guarded<std::vector<Waiting>> arrived_;
   /// The requests that wait for changes. Used only by the server's own thread.

@@ -120,8 +120,6 @@ using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReadWebhooks{1'000};
-/// The maximum number of simultaneous requests of one webhook.
-constexpr int kMostRequests = 16;
 /// A lease outlives its request by this time, so that the outcome can be stored.
 constexpr milliseconds kAfterRequest{5'000};
 /// The maximum number of simultaneous requests of all webhooks. Further requests wait; the number
@@ -228,31 +226,35 @@ milliseconds WebhookSender::round(postgres::LazySession& lazy, const std::stop_t
   store_outcomes(session);
   bool has_more = false;
   if (SteadyClock::now() >= read_again_) read_webhooks(session);
+  milliseconds pause = kReadWebhooks;
   for (auto& [id, served] : served_) {
+    pause = std::min(pause, served.tuning.idle);
     try {
       has_more = send_due(session, served, stop) || has_more;
     } catch (const postgres::SqlError& error) {
       if (consumers::failed_work(error) == consumers::FailedWork::Server) throw;
       // The webhook waits, and other webhooks continue.
       served.not_before = SteadyClock::now() + options_.longest_wait;
-      consumers::note_unreadable(session, id, error);
+      consumers::note_unreadable(session, id, consumers::FailureCause::Tables, error.what(),
+                                 options_.longest_wait);
       logger("webhook")->error("{}: its changes cannot be read: {}", served.consumer.name,
                                with_code(error.what(), problem("consumer-stuck")));
     }
   }
-  return has_more ? milliseconds(0) : options_.idle_pause;
+  return has_more ? milliseconds(0) : pause;
 }
 
 bool WebhookSender::send_due(postgres::Session& session, Served& served,
                              const std::stop_token& stop) {
   bool has_more = false;
   while (!stop.stop_requested() && SteadyClock::now() >= served.not_before) {
-    const int most = served.failures_in_a_row > 0 ? 1 : kMostRequests;
+    const int most = served.failures_in_a_row > 0 ? 1 : served.tuning.processors;
     if (served.requests >= std::min(most, static_cast<int>(served.consumer.lanes))) break;
     auto changes = lease_changes(session,
                                  {.consumer_id = served.consumer.id,
                                   .owner = random_token(),
-                                  .duration = options_.request_time + kAfterRequest},
+                                  .duration = options_.request_time + kAfterRequest,
+                                  .processors = served.tuning.processors},
                                  served.filter);
     has_more = has_more || changes.has_more;
     if (!changes.batch) break;
@@ -266,14 +268,14 @@ void WebhookSender::read_webhooks(postgres::Session& session) {
   read_again_ = SteadyClock::now() + kReadWebhooks;
   std::map<std::int32_t, Served> present;
   for (consumers::LeasedConsumer& consumer : consumers::read_webhooks(session)) {
-    auto filter = parse_leased_filter(consumer.filter);
-    if (!filter) {
-      logger("webhook")->error("{}: the filter is malformed: {}", consumer.name, filter.error());
-      continue;
-    }
+    auto filter = read_filter(session, consumer);
+    if (!filter) continue;
     const std::int32_t id = consumer.id;
     Served& served = present[id];
     if (const auto known = served_.find(id); known != served_.end()) served = known->second;
+    // An operator can end the wait, or name another receiver.
+    if (!consumer.waits_after_failure) served.not_before = {};
+    served.tuning = consumer.tuning();
     served.consumer = std::move(consumer);
     served.filter = *std::move(filter);
   }

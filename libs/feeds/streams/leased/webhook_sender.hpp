@@ -13,6 +13,7 @@
 #include "base/time.hpp"
 #include "consumers/leases/lease.hpp"
 #include "consumers/leases/leased_consumers.hpp"
+#include "consumers/tuning.hpp"
 #include "postgres/session_thread.hpp"
 #include "streams/leased/leased_batch.hpp"
 #include "transport/http_client.hpp"
@@ -41,18 +42,16 @@ std::optional<consumers::LeaseFailure> webhook_failure(const Result<transport::H
                                                        const LeasedBatch& batch,
                                                        const std::string& url);
 
-/// Sends changes to the webhooks of a database, with one simultaneous request for each lane. One
-/// thread with a session leases changes and stores the outcomes. The requests wait in an
-/// HttpClient, so a receiver that does not answer delays no other receiver. Several processes may
-/// run a sender for the same database. A receiver that is not available gets one request at a time
-/// until it answers. Owned by one thread.
+/// Sends changes to the webhooks of a database, with one simultaneous request for each lane, and at
+/// most `processors` of the tuning. One thread with a session leases changes and stores the
+/// outcomes. The requests wait in an HttpClient, so a receiver that does not answer delays no other
+/// receiver. Several processes may run a sender for the same database. A receiver that is not
+/// available gets one request at a time until it answers. Owned by one thread.
 class WebhookSender {
  public:
   struct Options {
     /// A receiver must answer within this time.
     std::chrono::milliseconds request_time{15'000};
-    /// The time between two reads while there are no changes.
-    std::chrono::milliseconds idle_pause{50};
     /// The sender waits after a receiver was not available: first for `first_wait`, then for twice
     /// as long each time, up to `longest_wait`.
     std::chrono::milliseconds first_wait{200};
@@ -83,6 +82,7 @@ class WebhookSender {
   struct Served {
     consumers::LeasedConsumer consumer;
     ChangeFilter filter;
+    consumers::Tuning tuning;
     int requests = 0;
     /// The number of failed requests since the last answer.
     int failures_in_a_row = 0;

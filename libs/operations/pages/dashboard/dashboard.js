@@ -38,7 +38,7 @@ const ifVisible = (read) => async () => document.hidden || read();
 
 // Sections of other commands are removed.
 const { command } = document.body.dataset;
-document.querySelectorAll("[data-only]").forEach((section) => section.dataset.only === command || section.remove());
+document.querySelectorAll("[data-only]").forEach((section) => section.dataset.only.split(" ").includes(command) || section.remove());
 document.querySelector("h1").textContent = `skua ${command}`;
 // The icon is loaded now, because it is needed when the process has ended.
 new Image().src = "/icon-problem.svg";

@@ -3,7 +3,8 @@ import { actionButton } from "/admin.js";
 import { byId, element, showTable, showTiles, updateChildren } from "/elements.js";
 import { bytes, dateText, number, seconds } from "/text.js";
 
-const isServe = document.body.dataset.command === "serve";
+const { command } = document.body.dataset;
+const isServe = command === "serve";
 
 /** The sizes in the first answer after the page was opened. */
 let first = null;
@@ -13,7 +14,7 @@ export function showStatus(status, at) {
   showChangeLog(status.change_log);
   byId("letter-reasons").textContent = status.dead_letters.length === 0 ? "None by reason."
     : status.dead_letters.map((letter) => `${number(letter.count)} × ${letter.error}`).join("; ");
-  if (isServe) return;
+  if (command !== "run") return;
   showBackfill(status.backfill);
   showSizes(status, at);
 }
@@ -37,12 +38,13 @@ function showConsumers(all) {
       consumer.name, consumer.kind, stateOf(consumer), seconds(consumer.lag_seconds), number(consumer.changes_behind),
       lanes.length > 0 ? number(Math.min(...lanes.map((lane) => lane.position))) : "-",
       number(lanes.reduce((sum, lane) => sum + lane.attempts, 0)), waits.length > 0 ? `in ${seconds(Math.ceil(Math.min(...waits)))}` : "-", consumer.reason || "-",
+      number(consumer.dead_letters), lanes.some((lane) => lane.lease) ? `${lanes.filter((lane) => lane.lease).length} of ${lanes.length}` : "-",
       actionButton(isPaused ? "Resume" : "Pause", `${isPaused ? "Resume" : "Pause"} ${consumer.name}`,
                    `/admin/consumers/${isPaused ? "resume" : "pause"}`, { name: consumer.name }),
     ];
   });
   showTable("consumers", ["consumer", "kind", "state", "#lag", "#changes behind", "#next position", "#failures of the next change",
-                          "next try", "last reason", ""],
+                          "next try", "last reason", "#dead letters", "leased lanes", ""],
             rows, isServe ? "There are no webhooks and no pull consumers. `skua consumers add NAME --webhook URL` adds one."
                           : "There are no consumers. `skua consumers add NAME` adds one.");
 }
@@ -91,7 +93,7 @@ export function showLatest(latest) {
     String(letter.id), dateText(letter.at), letter.origin || "-", letter.did || "-", letter.status, letter.error,
     actionButton("Replay", `Replay the dead letter ${letter.id}`, "/admin/dead-letters/replay", { ids: [letter.id] }),
   ]), "No dead letters.");
-  if (isServe) return;
+  if (command !== "run") return;
   updateChildren(byId("posts"), latest.posts.map((post) =>
     element("li", [element("span", post.name, "by"), element("span", post.text)], "", { title: `${post.at} ${post.uri}` })));
 }

@@ -12,6 +12,7 @@ const kCharts = {
   sent: [(value) => number(value, 1), [
     ["streams", "skua_feed_stream_changes_total", "per_second"],
     ["webhooks and pull consumers", "skua_feed_batch_changes_total", "per_second"]]],
+  applied: [(value) => number(value, 1), [["changes", "skua_consumer_changes_total", "per_second"]]],
   clients: [(value) => number(value), [["open streams", "skua_feed_streams", "value"]]],
   "consumer-lag": [seconds, [["lag of the slowest consumer", "skua_consumer_lag_seconds", "value"]]],
 };

@@ -35,9 +35,12 @@ export function showMetrics(text, at) {
   reads.push({ at, metrics });
   while (at - reads[0].at > 61000) reads.shift();
   const [now, before] = [reads[reads.length - 1], readBefore(10500)];
-  if (document.body.dataset.command === "serve") {
+  const { command } = document.body.dataset;
+  if (command === "serve") {
     showFeedTiles(before, now);
     showStreams(before, now);
+  } else if (command === "consumers") {
+    showConsumerTiles(before, now);
   } else {
     showIndexerTiles(before, now);
     showSources(before, now);
@@ -103,6 +106,17 @@ function showCollections(now) {
       return [element("span", row.collection + (isQuiet ? " is quiet" : ""), isQuiet ? "bad" : ""), number(row.rate, 2), number(row.all)];
     });
   showTable("collections", ["collection", "#per second", "#since start"], rows, "No operations yet.");
+}
+
+// ---- skua consumers run ----
+
+function showConsumerTiles(before, now) {
+  showTiles("tiles", [
+    ["changes/s", number(rate(before, now, "skua_consumer_changes_total"), 1)],
+    ["batches/s", number(rate(before, now, "skua_consumer_batches_total"), 1)],
+    ["failed batches since start", number(total(now.metrics, "skua_consumer_failures_total"))],
+    ["builds since start", number(total(now.metrics, "skua_consumer_builds_total"))],
+  ]);
 }
 
 // ---- skua serve ----

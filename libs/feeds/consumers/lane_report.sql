@@ -1,0 +1,3 @@
+-- name: report_free_lanes
+-- The lanes that no other session works on now.
+SELECT consumer_id, lane FROM skua.consumer_lanes FOR UPDATE SKIP LOCKED;

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "consumers/consumer_replays.hpp"
 #include "consumers/consumer_table.sql.hpp"
+#include "consumers/own/projection_catalog.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/projections/projection_tables.hpp"
 #include "consumers/tuning.hpp"
@@ -54,6 +55,9 @@ struct ListedLane {
   std::string cause;
   bool is_leased;
   bool is_abandoned;
+  std::string help;
+  bool is_own;
+  std::int32_t newest_version;
 };
 
 Consumer consumer_of(const ListedLane& row) {
@@ -76,7 +80,10 @@ Consumer consumer_of(const ListedLane& row) {
           .is_served = row.is_served,
           .waits_for_bootstrap = row.waits_for_bootstrap,
           .has_successor = false,
-          .age = row.age};
+          .age = row.age,
+          .help = row.help,
+          .is_own = row.is_own,
+          .newest_version = row.newest_version};
 }
 
 ConsumerLane lane_of(const ListedLane& row) {
@@ -103,13 +110,16 @@ struct SkippedChange {
   std::string error;
 };
 
-const Projection& require_projection(const std::string& name) {
-  if (const Projection* projection = find_projection(name)) return *projection;
-  std::vector<std::string_view> names;
-  for (const Projection& one : projections()) names.push_back(one.name);
+ProjectionRef require_projection(postgres::Session& session, const std::string& name) {
+  if (ProjectionRef projection = newest_projection(session, name)) return projection;
   throw ConsumerError(
       fmt::format("there is no projection '{}': choose {}, or give --webhook or --pull", name,
-                  fmt::join(names, ", ")));
+                  fmt::join(projection_names(session), ", ")));
+}
+
+/// Returns the hash of the text of a user; empty for a built-in projection.
+std::string definition_of(const Projection& projection) {
+  return projection.own ? projection.own->sha256 : std::string();
 }
 
 bool exists(postgres::Session& session, const std::string& name) {
@@ -119,34 +129,33 @@ bool exists(postgres::Session& session, const std::string& name) {
 }  // namespace
 
 void check_new(const NewConsumer& consumer) {
-  const Projection& projection = require_projection(consumer.name);
-  const std::int16_t lanes = consumer.lanes.value_or(1);
-  check_lanes(lanes);
+  check_lanes(consumer.lanes.value_or(1));
   if (consumer.policy == "block_key") {
     throw ConsumerError("the policy block_key is for webhooks and pull consumers");
-  }
-  if (lanes > 1 && !projection.has_lanes) {
-    throw ConsumerError(fmt::format("{} has one lane", projection.name));
   }
   check_profile(consumer.profile);
 }
 
 void add_consumer(postgres::Session& session, const NewConsumer& consumer) {
   check_new(consumer);
-  const Projection& projection = require_projection(consumer.name);
   const std::int16_t lanes = consumer.lanes.value_or(1);
   ConsumerChange change(session);
+  const ProjectionRef projection = require_projection(session, consumer.name);
+  if (lanes > 1 && !projection->has_lanes) {
+    throw ConsumerError(fmt::format("{} has one lane", projection->name));
+  }
   refuse_consumer(session, consumer.name);
-  session.execute(sql::consumers_insert, consumer.name, projection.version, std::int32_t{lanes},
-                  consumer.policy, consumer.profile, consumer.overrides);
+  session.execute(sql::consumers_insert, consumer.name, projection->version, std::int32_t{lanes},
+                  consumer.policy, consumer.profile, consumer.overrides,
+                  definition_of(*projection));
   change.commit();
 }
 
 void remove_consumer(postgres::Session& session, const std::string& name) {
-  const Projection* projection = find_projection(name);
   with_publication([&](Publication publication) {
     ConsumerChange change(session);
     require_consumer(session, name);
+    const ProjectionRef projection = used_projection(session, name);
     const auto former = projection != nullptr ? lock_published(session, *projection) : std::nullopt;
     if (projection != nullptr) hide_tables(session, *projection);
     session.execute(sql::consumers_retire, name);
@@ -166,10 +175,11 @@ void pause_consumer(postgres::Session& session, const std::string& name, bool pa
   change.commit();
 }
 
-void request_rebuild(postgres::Session& session, const Projection& projection) {
-  const std::string name(projection.name);
-  session.execute(sql::consumers_retire_failed_build, name);
-  session.execute(sql::consumers_rebuild, name, projection.version);
+void request_rebuild(postgres::Session& session, const std::string& name) {
+  const ProjectionRef projection = require_projection(session, name);
+  session.execute(sql::consumers_retire_failed_build, name, definition_of(*projection));
+  session.execute(sql::consumers_rebuild, name, projection->version, definition_of(*projection),
+                  projection->has_lanes);
 }
 
 void rebuild_dependents(postgres::Session& session, const Projection& projection) {
@@ -178,14 +188,14 @@ void rebuild_dependents(postgres::Session& session, const Projection& projection
     if (!session.query_one<bool>(sql::consumers_is_live, one.name)) continue;
     logger("feed")->warn("{}: rebuilt, because the former tables of {} cannot be read", one.name,
                          projection.name);
-    request_rebuild(session, one);
+    request_rebuild(session, one.name);
   }
 }
 
 void rebuild_consumer(postgres::Session& session, const std::string& name) {
   ConsumerChange change(session);
   require_consumer(session, name);
-  request_rebuild(session, require_projection(name));
+  request_rebuild(session, name);
   change.commit();
 }
 

@@ -123,6 +123,11 @@ struct Consumer {
   bool has_successor = false;
   /// The time since the consumer was added, or since its rebuild was requested.
   std::chrono::milliseconds age{0};
+  /// These three describe a projection that a user added: its help, true, and the newest stored
+  /// version.
+  std::string help;
+  bool is_own = false;
+  std::int32_t newest_version = 0;
 };
 
 struct NewConsumer {
@@ -155,8 +160,9 @@ void pause_consumer(postgres::Session& session, const std::string& name, bool pa
 /// rebuild is under way.
 void rebuild_consumer(postgres::Session& session, const std::string& name);
 
-/// Requests a rebuild of this projection's consumer in the caller's transaction.
-void request_rebuild(postgres::Session& session, const Projection& projection);
+/// Requests a rebuild of this projection's consumer, with its newest version, in the caller's
+/// transaction.
+void request_rebuild(postgres::Session& session, const std::string& name);
 
 /// Requests a rebuild of each live projection that depends on this one (Projection::depends_on), in
 /// the caller's transaction.

@@ -1,7 +1,7 @@
 -- name: consumers_insert
-INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides)
+INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides, definition)
 SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', $4::text, $5::text,
-  $6::text::jsonb
+  $6::text::jsonb, nullif($7::text, '')
 ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
 
 -- name: consumers_retire
@@ -11,18 +11,21 @@ UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND role <> 're
 UPDATE skua.consumers SET paused = $2::boolean WHERE name = $1::text AND role <> 'retired';
 
 -- name: consumers_retire_failed_build
--- A failed build keeps its tables and lanes. Its consumer is retired, so that a new build can take its place.
+-- A failed build keeps its tables and lanes. Its consumer is retired, so that a new build can take its place. A build of a user
+-- that fails is retired if $2 is another text.
 UPDATE skua.consumers AS c
 SET role = 'retired'
 WHERE c.name = $1::text
   AND c.role = 'next'
   AND (
     c.state IN ('stopped', 'lagged out')
+    OR c.state = 'filling' AND c.error IS NOT NULL AND c.definition <> $2::text
     OR EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.is_blocked));
 
 -- name: consumers_rebuild
-INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides)
-SELECT name, kind, $2::int4, lanes, 'next', 'filling', policy, profile, overrides
+INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides, definition)
+SELECT name, kind, $2::int4, CASE WHEN $4::boolean THEN lanes ELSE 1 END, 'next', 'filling', policy, profile, overrides,
+  nullif($3::text, '')
 FROM skua.consumers
 WHERE name = $1::text
 ORDER BY id DESC
@@ -80,7 +83,8 @@ SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.p
   CASE WHEN l.retry_at > clock_timestamp() THEN (extract(epoch FROM l.retry_at - clock_timestamp()) * 1000)::int8 END,
   l.failing_since, (extract(epoch FROM clock_timestamp() - l.failing_since) * 1000)::int8, l.failures,
   coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), false),
-  coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false)
+  coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false), coalesce(p.help, ''),
+  c.definition IS NOT NULL, coalesce((SELECT max(n.version) FROM skua.projections AS n WHERE n.name = p.name), 0)
 FROM (
   SELECT skua.change_log_end() AS log_end, EXISTS (SELECT 1 FROM skua.dropped_indexes) AS has_bootstrap,
     EXISTS (
@@ -92,6 +96,7 @@ FROM (
     ) AS has_webhooks
 ) AS e
 CROSS JOIN skua.consumers AS c
+LEFT JOIN skua.projections AS p ON p.sha256 = c.definition
 LEFT JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
 WHERE c.role <> 'retired'
 ORDER BY c.name, c.role, c.id, l.lane;

@@ -15,6 +15,8 @@
 #include "consumers/consumer_replays.hpp"
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.sql.hpp"
+#include "consumers/own/own_functions.hpp"
+#include "consumers/own/projection_catalog.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/projections/projection_tables.hpp"
 #include "consumers/tuning.hpp"
@@ -105,12 +107,14 @@ struct DueLane {
   /// True if the log has the change at `first`.
   bool has_first;
   bool has_bootstrap;
+  /// The hash of the text of a user; empty for a built-in projection.
+  std::string definition;
 };
 
 /// A lane that the transaction has locked.
 struct Chosen {
   Batch batch;
-  const Projection* projection = nullptr;
+  ProjectionRef projection = nullptr;
   /// True if work waits in the queues of the projection.
   bool has_waiting = false;
 };
@@ -118,7 +122,7 @@ struct Chosen {
 /// Returns nothing if no lane has work that is due.
 std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& options) {
   const auto due = postgres::rows_of<DueLane>(
-      execute_tuned(session, sql::consumers_choose, options.only, options.ignores_pause));
+      execute_tuned(session, sql::consumers_choose, options.only, options.ignores_pause, options.is_own));
   if (due.empty()) return std::nullopt;
   const DueLane& lane = due[0];
   Chosen chosen{.batch = {.consumer_id = lane.consumer_id,
@@ -127,7 +131,7 @@ std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& opti
                           .lanes = lane.lanes,
                           .first = lane.first,
                           .end = lane.end},
-                .projection = find_projection(lane.name),
+                .projection = projection_of(session, lane.name, lane.definition),
                 .has_waiting = lane.has_waiting};
   const Batch& batch = chosen.batch;
   if (chosen.projection == nullptr) {
@@ -140,7 +144,7 @@ std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& opti
   } else if (lane.has_bootstrap) {
     set_consumer_state(session, batch.consumer_id, "stopped",
                        "records of a bootstrap are not in the log: it is rebuilt");
-    request_rebuild(session, *chosen.projection);
+    request_rebuild(session, batch.name);
     chosen.projection = nullptr;
   }
   return chosen;
@@ -198,8 +202,16 @@ FailedWork failed_work(const postgres::SqlError& error) {
   return FailedWork::Tables;
 }
 
+FailedWork failed_own_work(const postgres::SqlError& error) {
+  const std::string_view state = error.sqlstate();
+  const bool is_from_data =
+      state.starts_with("21") || state == "53200" || state == "53400" || state == "XX000";
+  return is_from_data ? FailedWork::Change : failed_work(error);
+}
+
 void apply_changes(postgres::Session& session, const Projection& projection, const Batch& batch) {
   std::size_t number = 0;
+  if (projection.own) limit_statements(session, projection.own->limits.batch);
   for (const std::string& sql : projection.fold) {
     postgres::Params params;
     params.int8(batch.first).int8(batch.end);
@@ -208,6 +220,7 @@ void apply_changes(postgres::Session& session, const Projection& projection, con
                      sql_for(projection, batch.consumer_id, sql)},
                     params);
   }
+  if (projection.own) limit_statements(session, std::nullopt);
 }
 
 void fold_batch(postgres::Session& session, const Projection& projection, const Batch& batch) {
@@ -250,8 +263,10 @@ StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
     }
     return StepResult::Worked;
   } catch (const postgres::SqlError& error) {
-    const FailedWork failed = failed_work(error);
-    if (failed == FailedWork::Server || !chosen) throw;
+    if (!chosen) throw;
+    const bool is_own = chosen->projection != nullptr && chosen->projection->own;
+    const FailedWork failed = is_own ? failed_own_work(error) : failed_work(error);
+    if (failed == FailedWork::Server) throw;
     metrics.failures += 1;
     record_failure(session, chosen->batch, failed, error);
     return StepResult::Worked;

@@ -17,9 +17,18 @@ std::string sql_for(const Projection& projection, std::int32_t consumer_id, std:
 /// the views. Only the owner of the schema may; a writer may not.
 bool may_change_tables(postgres::Session& session);
 
+/// Creates the tables of a consumer, without indexes. Runs in the caller's transaction.
+void create_tables(postgres::Session& session, const Projection& projection,
+                   std::int32_t consumer_id);
+
+/// Fills the tables from the records, and builds their indexes. Runs in the caller's transaction.
+void fill_tables(postgres::Session& session, const Projection& projection,
+                 std::int32_t consumer_id);
+
 /// Creates the tables of a consumer and fills them from the records that the transaction sees. Runs
 /// in a REPEATABLE READ transaction of the caller. The planner may scan whole tables in this
-/// transaction. All functions below throw postgres::SqlError.
+/// transaction. Throws std::invalid_argument if the database refuses the statements of a user. All
+/// functions throw postgres::SqlError.
 void build_tables(postgres::Session& session, const Projection& projection,
                   std::int32_t consumer_id);
 

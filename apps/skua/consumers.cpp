@@ -367,7 +367,13 @@ int consumers_add(const Invocation& invocation) {
   require_valid(consumer);
   return attempt(invocation, "add",
                  fmt::format("added {}: `skua run` builds its tables", consumer.name),
-                 [&](postgres::Session& session) { consumers::add_consumer(session, consumer); });
+                 [&](postgres::Session& session) {
+                   try {
+                     consumers::add_consumer(session, consumer);
+                   } catch (const consumers::UnknownProjection& error) {
+                     throw UsageError(error.what());
+                   }
+                 });
 }
 
 int consumers_remove(const Invocation& invocation) {

@@ -112,7 +112,7 @@ struct SkippedChange {
 
 ProjectionRef require_projection(postgres::Session& session, const std::string& name) {
   if (ProjectionRef projection = newest_projection(session, name)) return projection;
-  throw ConsumerError(
+  throw UnknownProjection(
       fmt::format("there is no projection '{}': choose {}, or give --webhook or --pull", name,
                   fmt::join(projection_names(session), ", ")));
 }
@@ -120,6 +120,11 @@ ProjectionRef require_projection(postgres::Session& session, const std::string& 
 /// Returns the hash of the text of a user; empty for a built-in projection.
 std::string definition_of(const Projection& projection) {
   return projection.own ? projection.own->sha256 : std::string();
+}
+
+void check_lanes_of(const Projection& projection, const NewConsumer& consumer) {
+  if (consumer.lanes.value_or(1) == 1 || projection.has_lanes) return;
+  throw ConsumerError(fmt::format("{} has one lane", projection.name));
 }
 
 bool exists(postgres::Session& session, const std::string& name) {
@@ -130,6 +135,9 @@ bool exists(postgres::Session& session, const std::string& name) {
 
 void check_new(const NewConsumer& consumer) {
   check_lanes(consumer.lanes.value_or(1));
+  if (const Projection* built_in = find_projection(consumer.name)) {
+    check_lanes_of(*built_in, consumer);
+  }
   if (consumer.policy == "block_key") {
     throw ConsumerError("the policy block_key is for webhooks and pull consumers");
   }
@@ -141,9 +149,7 @@ void add_consumer(postgres::Session& session, const NewConsumer& consumer) {
   const std::int16_t lanes = consumer.lanes.value_or(1);
   ConsumerChange change(session);
   const ProjectionRef projection = require_projection(session, consumer.name);
-  if (lanes > 1 && !projection->has_lanes) {
-    throw ConsumerError(fmt::format("{} has one lane", projection->name));
-  }
+  check_lanes_of(*projection, consumer);
   refuse_consumer(session, consumer.name);
   session.execute(sql::consumers_insert, consumer.name, projection->version, std::int32_t{lanes},
                   consumer.policy, consumer.profile, consumer.overrides,

@@ -43,6 +43,11 @@ class ConsumerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// There is no projection of the name: neither a built-in one nor one that a user added.
+class UnknownProjection : public ConsumerError {
+  using ConsumerError::ConsumerError;
+};
+
 /// A transaction of a command about consumers. One such command runs at a time. The constructor
 /// throws postgres::SqlError.
 class ConsumerChange {

@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         OwnMistake{"index", "(likes DESC)", "(evil(likes))", "is not a list of its columns"},
         OwnMistake{"index_command", "(likes DESC)", "(likes); DROP TABLE bsky.likes",
                    "is not a list of its columns"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& given) { return std::string(given.param.name); });
 
 TEST(OwnProjection, input_that_is_too_large_is_refused_quickly) {
   EXPECT_THROW(read_own_projection(std::string(kLargestOwnFile + 1, ' ')), std::invalid_argument);

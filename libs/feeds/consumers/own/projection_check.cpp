@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 constexpr std::int64_t kChanges = 10'000;
 
 /// A row of dry_run_changes.
-struct LogRange {
+struct TriedChanges {
   std::int64_t first;
   std::int64_t end;
 };
@@ -56,7 +56,7 @@ class Trial {
     if (own_.rows.empty()) {
       compare();
       count_rows();
-      const auto range = session_.query_one<LogRange>(sql::dry_run_changes, kChanges);
+      const auto range = session_.query_one<TriedChanges>(sql::dry_run_changes, kChanges);
       result_.changes = range.end - range.first;
       fold(range);
     } else {
@@ -84,7 +84,7 @@ class Trial {
     keys_.compared = all;
   }
 
-  void fold(const LogRange& range) {
+  void fold(const TriedChanges& range) {
     timed("fold", Kind::Fold, [&] {
       apply_changes(session_, projection_,
                     {.consumer_id = id_,

@@ -267,7 +267,9 @@ Projection parse_own_projection(std::string_view text) {
     throw std::invalid_argument(
         fmt::format("`-- include: {}`: a projection of a user is one file", name));
   };
-  return Reader(included, OwnParts{.text = std::string(text)}).read(text);
+  OwnParts own;
+  own.text = text;
+  return Reader(included, std::move(own)).read(text);
 }
 
 }  // namespace skua::consumers

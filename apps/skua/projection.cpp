@@ -1,3 +1,5 @@
+#include "consumers/projections/projection.hpp"
+
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -18,7 +20,6 @@
 #include "consumers/own/own_projection.hpp"
 #include "consumers/own/projection_catalog.hpp"
 #include "consumers/own/projection_check.hpp"
-#include "consumers/projections/projection.hpp"
 #include "database.hpp"
 #include "option.hpp"
 #include "postgres/session.hpp"
@@ -32,11 +33,12 @@ const Option<std::string> kProjectionFile({.name = "FILE",
 const Option<std::string> kProjectionName({.name = "NAME",
                                            .meaning = "The name of a projection",
                                            .known_values = projection_names});
-const Option<std::int32_t> kSampleRecords({.name = "--records",
-                                           .type = "NUMBER",
-                                           .meaning = "Try this number of records of each collection",
-                                           .default_value = "10000"},
-                                          number_in<std::int32_t>(1, 1'000'000));
+const Option<std::int32_t> kSampleRecords(
+    {.name = "--records",
+     .type = "NUMBER",
+     .meaning = "Try this number of records of each collection",
+     .default_value = "10000"},
+    number_in<std::int32_t>(1, 1'000'000));
 const Option<std::chrono::seconds> kFillTimeout({.name = "--timeout",
                                                  .type = "DURATION",
                                                  .meaning = "The maximum time of one fill",

@@ -161,7 +161,8 @@ TEST(OwnProjection, input_that_is_too_large_is_refused_quickly) {
   EXPECT_THROW(read_own_projection(std::string(kLargestOwnFile + 1, ' ')), std::invalid_argument);
   EXPECT_THROW(read_own_projection(std::string("-- projection: a\0", 17)), std::invalid_argument);
   // Each of many places would become a long text.
-  std::string text = kWritten + "-- fragment: a\n" + std::string(100'000, 'x') + "\n-- fold\nSELECT ";
+  std::string text =
+      kWritten + "-- fragment: a\n" + std::string(100'000, 'x') + "\n-- fold\nSELECT ";
   for (int i = 0; i < 10'000; ++i) text += "{{a}}";
   EXPECT_THROW(read_own_projection(text), std::invalid_argument);
   std::string columns(100'000, '(');
@@ -173,11 +174,13 @@ TEST(OwnProjection, input_that_is_too_large_is_refused_quickly) {
 TEST(OwnColumns, keep_types_and_the_key) {
   const OwnColumns columns = read_own_columns(
       {.name = "a",
-       .definition = "day date NOT NULL,\n  at timestamp with time zone, n numeric(10, 2) not null, "
-                     "tags text[], PRIMARY KEY (day, n)"});
-  EXPECT_EQ(columns.definition(),
-            "day date NOT NULL, at timestamp with time zone, n numeric(10, 2) NOT NULL, tags text[], "
-            "PRIMARY KEY (day, n)");
+       .definition =
+           "day date NOT NULL,\n  at timestamp with time zone, n numeric(10, 2) not null, "
+           "tags text[], PRIMARY KEY (day, n)"});
+  EXPECT_EQ(
+      columns.definition(),
+      "day date NOT NULL, at timestamp with time zone, n numeric(10, 2) NOT NULL, tags text[], "
+      "PRIMARY KEY (day, n)");
   EXPECT_EQ(columns.values().size(), 2U);
 }
 

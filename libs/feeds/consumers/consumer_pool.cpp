@@ -72,7 +72,7 @@ std::unique_ptr<ConsumerPool::Worker> ConsumerPool::worker(
                                        .failure = failure,
                                        .retries_sql_errors = true},
       [this, is_own, round = std::move(round), &pid = made->pid](postgres::LazySession& lazy,
-                                                                const std::stop_token& stop) {
+                                                                 const std::stop_token& stop) {
         if (is_own && !has_own_) return options_.upkeep_interval;
         postgres::Session& session = lazy.get();
         pid = session.backend_pid();

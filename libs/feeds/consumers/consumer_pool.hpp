@@ -47,10 +47,10 @@ class ConsumerPool {
     std::unique_ptr<postgres::SessionThread> thread;
   };
 
-  std::unique_ptr<Worker> worker(const std::string& session_name, const char* failure,
-                                 std::function<std::chrono::milliseconds(
-                                     postgres::Session&, const std::stop_token&)> round,
-                                 bool is_own);
+  std::unique_ptr<Worker> worker(
+      const std::string& session_name, const char* failure,
+      std::function<std::chrono::milliseconds(postgres::Session&, const std::stop_token&)> round,
+      bool is_own);
   std::chrono::milliseconds work(postgres::Session& session, const std::stop_token& stop,
                                  bool is_own);
   std::chrono::milliseconds maintain(postgres::Session& session, const std::stop_token& stop,

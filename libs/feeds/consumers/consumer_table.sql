@@ -14,7 +14,7 @@ UPDATE skua.consumers SET paused = $2::boolean WHERE name = $1::text AND role <>
 -- A failed build keeps its tables and lanes. Its consumer is retired, so that a new build can take its place. A build of a user
 -- that fails is retired if $2 is another text.
 UPDATE skua.consumers AS c
-SET role = 'retired'
+SET role = 'retired', retry_at = NULL
 WHERE c.name = $1::text
   AND c.role = 'next'
   AND (

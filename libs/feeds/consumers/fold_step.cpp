@@ -121,8 +121,8 @@ struct Chosen {
 
 /// Returns nothing if no lane has work that is due.
 std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& options) {
-  const auto due = postgres::rows_of<DueLane>(
-      execute_tuned(session, sql::consumers_choose, options.only, options.ignores_pause, options.is_own));
+  const auto due = postgres::rows_of<DueLane>(execute_tuned(
+      session, sql::consumers_choose, options.only, options.ignores_pause, options.is_own));
   if (due.empty()) return std::nullopt;
   const DueLane& lane = due[0];
   Chosen chosen{.batch = {.consumer_id = lane.consumer_id,

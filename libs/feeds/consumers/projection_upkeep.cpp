@@ -253,8 +253,7 @@ bool exchange_projection(postgres::Session& session, const std::stop_token& stop
   return for_one_of(
       session, due, "its new tables do not replace the present ones: ", stop,
       [&](const DueConsumer& consumer) {
-        const ProjectionRef projection =
-            projection_of(session, consumer.name, consumer.definition);
+        const ProjectionRef projection = projection_of(session, consumer.name, consumer.definition);
         if (projection == nullptr) return false;
         const bool exchanged = with_publication([&](Publication publication) {
           return exchange(session, *projection, consumer.id, consumer.lanes, publication);
@@ -271,8 +270,7 @@ bool drop_retired_projection(postgres::Session& session, const std::stop_token& 
   const auto due = session.query<DueConsumer>(sql::consumers_retired, is_own);
   return for_one_of(session, due, "its former tables are not dropped: ", stop,
                     [&](const DueConsumer& consumer) {
-                      return drop_retired(session, consumer.id, consumer.name,
-                                          consumer.definition);
+                      return drop_retired(session, consumer.id, consumer.name, consumer.definition);
                     });
 }
 

@@ -19,14 +19,35 @@ constexpr std::size_t kLongestElement = 300;
 constexpr std::size_t kMostColumns = 200;
 
 const std::set<std::string, std::less<>>& known_types() {
-  static const std::set<std::string, std::less<>> kTypes = {
-      "smallint",    "int2",    "integer", "int",       "int4",
-      "bigint",      "int8",    "numeric", "decimal",   "real",
-      "float4",      "float8",  "double precision",     "boolean",
-      "bool",        "text",    "varchar", "character varying",
-      "date",        "time",    "timestamp", "timestamptz",
-      "timestamp with time zone", "timestamp without time zone",
-      "interval",    "bytea",   "jsonb",   "uuid",      "inet"};
+  static const std::set<std::string, std::less<>> kTypes = {"smallint",
+                                                            "int2",
+                                                            "integer",
+                                                            "int",
+                                                            "int4",
+                                                            "bigint",
+                                                            "int8",
+                                                            "numeric",
+                                                            "decimal",
+                                                            "real",
+                                                            "float4",
+                                                            "float8",
+                                                            "double precision",
+                                                            "boolean",
+                                                            "bool",
+                                                            "text",
+                                                            "varchar",
+                                                            "character varying",
+                                                            "date",
+                                                            "time",
+                                                            "timestamp",
+                                                            "timestamptz",
+                                                            "timestamp with time zone",
+                                                            "timestamp without time zone",
+                                                            "interval",
+                                                            "bytea",
+                                                            "jsonb",
+                                                            "uuid",
+                                                            "inet"};
   return kTypes;
 }
 
@@ -101,8 +122,8 @@ std::vector<OwnColumn> OwnColumns::values() const {
 std::string OwnColumns::definition() const {
   std::string text;
   for (const OwnColumn& column : columns) {
-    text += fmt::format("{} {}{}, ", column.name, column.type,
-                        column.is_nullable ? "" : " NOT NULL");
+    text +=
+        fmt::format("{} {}{}, ", column.name, column.type, column.is_nullable ? "" : " NOT NULL");
   }
   return text + fmt::format("PRIMARY KEY ({})", fmt::join(key, ", "));
 }

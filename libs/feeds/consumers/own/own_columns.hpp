@@ -31,7 +31,8 @@ struct OwnColumns {
 
 /// Reads the definition of a table of a user. Only columns with types of PostgreSQL, NOT NULL and a
 /// primary key are allowed: the owner of the schema creates the table, so the definition must not
-/// contain expressions, references, or the end of the statement. Throws std::invalid_argument. Pure.
+/// contain expressions, references, or the end of the statement. Throws std::invalid_argument.
+/// Pure.
 OwnColumns read_own_columns(const ProjectionTable& table);
 
 /// Checks the columns of an index, such as `(lang, posts DESC)`. Throws std::invalid_argument.

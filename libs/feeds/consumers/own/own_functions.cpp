@@ -69,9 +69,9 @@ std::string with_names(const Projection& projection, std::int32_t consumer_id, c
   boost::replace_all(sql, "{skua touched}", keys.touched);
   boost::replace_all(sql, "{skua some records}", keys.some);
   if (const auto& nsids = projection.own->collections; !nsids.empty()) {
-    boost::replace_all(sql, "{skua collection}",
-                       fmt::format("(SELECT n.id FROM bsky.collections AS n WHERE n.nsid = '{}')",
-                                   nsids.front()));
+    boost::replace_all(
+        sql, "{skua collection}",
+        fmt::format("(SELECT n.id FROM bsky.collections AS n WHERE n.nsid = '{}')", nsids.front()));
   }
   return sql;
 }
@@ -98,7 +98,9 @@ class Functions {
   }
 
  private:
-  static std::string returned(Kind kind) { return kind == Kind::Differences ? "SETOF text" : "void"; }
+  static std::string returned(Kind kind) {
+    return kind == Kind::Differences ? "SETOF text" : "void";
+  }
 
   std::string sql_of(std::string_view text, const std::string& records) const {
     return with_names(projection_, consumer_id_, keys_, text, records);
@@ -110,9 +112,10 @@ class Functions {
                     const std::string& sql) {
     const std::string name = fmt::format("check_{}", consumer_id_);
     try {
-      run_one_command(session_, fmt::format("CREATE FUNCTION projections.{}({}) RETURNS void LANGUAGE sql "
-                          "BEGIN ATOMIC {}\n; END",
-                          name, parameters, sql));
+      run_one_command(session_,
+                      fmt::format("CREATE FUNCTION projections.{}({}) RETURNS void LANGUAGE sql "
+                                  "BEGIN ATOMIC {}\n; END",
+                                  name, parameters, sql));
     } catch (const postgres::SqlError& error) {
       if (failed_work(error) == FailedWork::Server) throw;
       throw std::invalid_argument(fmt::format("{}: {}", part, error.what()));
@@ -128,20 +131,17 @@ class Functions {
 
   void check(const OwnStatement& statement) {
     const std::string parameters = parameters_of(statement.kind);
-    const std::string name =
-        parse(statement.part, parameters, sql_of(statement.sql, keys_.filled));
-    refuse_faults(statement.part,
-                  session_.query<std::string>(sql::own_faults, name,
-                                              statement.kind == Kind::Differences));
+    const std::string name = parse(statement.part, parameters, sql_of(statement.sql, keys_.filled));
+    refuse_faults(statement.part, session_.query<std::string>(sql::own_faults, name,
+                                                              statement.kind == Kind::Differences));
     session_.run(fmt::format("DROP FUNCTION projections.{}({})", name, parameters));
   }
 
   void check(const OwnSum& sum) {
     const std::string name = parse(sum.part, "", sql_of(sum.select, keys_.filled));
-    refuse_faults(sum.part,
-                  session_.query<std::string>(
-                      sql::own_sum_faults, name,
-                      fmt::format("projections.{}_{}", sum.over, consumer_id_)));
+    refuse_faults(sum.part, session_.query<std::string>(
+                                sql::own_sum_faults, name,
+                                fmt::format("projections.{}_{}", sum.over, consumer_id_)));
     session_.run(fmt::format("DROP FUNCTION projections.{}()", name));
   }
 
@@ -198,9 +198,9 @@ class Functions {
       body += fmt::format("  EXECUTE {};\n", literal(sql_of(fill, keys_.compared)));
     }
     for (const OwnTable& table : own_.tables) {
-      const std::string stored = fmt::format("SELECT {} FROM projections.{}_{} WHERE {}",
-                                             table.columns, table.name, consumer_id_,
-                                             table.condition);
+      const std::string stored =
+          fmt::format("SELECT {} FROM projections.{}_{} WHERE {}", table.columns, table.name,
+                      consumer_id_, table.condition);
       const std::string filled = fmt::format("SELECT {} FROM pg_temp.skua_new_{} WHERE {}",
                                              table.columns, table.name, table.condition);
       body += fmt::format(
@@ -217,9 +217,10 @@ class Functions {
               const std::string& body) {
     const std::string function =
         fmt::format("projections.{}_{}_{}({})", projection_.name, suffix, consumer_id_, parameters);
-    run_one_command(session_, fmt::format("CREATE FUNCTION {} RETURNS {} LANGUAGE plpgsql SECURITY DEFINER "
-                        "SET search_path = pg_catalog, pg_temp AS {}",
-                        function, returned, literal(body)));
+    run_one_command(session_,
+                    fmt::format("CREATE FUNCTION {} RETURNS {} LANGUAGE plpgsql SECURITY DEFINER "
+                                "SET search_path = pg_catalog, pg_temp AS {}",
+                                function, returned, literal(body)));
     session_.run(fmt::format("REVOKE ALL ON FUNCTION {} FROM PUBLIC", function));
     session_.run(fmt::format("GRANT EXECUTE ON FUNCTION {} TO CURRENT_USER", function));
     if (has_writer()) {
@@ -259,10 +260,11 @@ OwnKeys keys_of_collections(postgres::Session& session, const Projection& projec
   for (const OwnCollection& collection :
        session.query<OwnCollection>(sql::own_collections, postgres::column(nsids))) {
     if (!collection.id) {
-      throw std::invalid_argument(fmt::format(
-          "`-- collections`: no record of {} was indexed, and no lexicon of it was added: check the "
-          "name, or run `skua lexicon add` with its lexicon first",
-          collection.nsid));
+      throw std::invalid_argument(
+          fmt::format("`-- collections`: no record of {} was indexed, and no lexicon of it was "
+                      "added: check the "
+                      "name, or run `skua lexicon add` with its lexicon first",
+                      collection.nsid));
     }
     if (!collection.table) continue;
     const std::string select = fmt::format(
@@ -276,7 +278,8 @@ OwnKeys keys_of_collections(postgres::Session& session, const Projection& projec
   }
   // The records of collections without a table, and invalid records of the others.
   const std::string others = fmt::format(
-      "SELECT r.actor_id, r.rkey, r.collection_id FROM bsky.records AS r WHERE r.collection_id = {}",
+      "SELECT r.actor_id, r.rkey, r.collection_id FROM bsky.records AS r WHERE r.collection_id = "
+      "{}",
       numbers);
   const std::string order = "ORDER BY r.actor_id, r.collection_id, r.rkey LIMIT $1";
   all.push_back(others);
@@ -298,9 +301,9 @@ void create_own_functions(postgres::Session& session, const Projection& projecti
                           std::int32_t consumer_id, const OwnKeys& keys) {
   session.execute(sql::own_require_role);
   for (const ProjectionTable& table : projection.tables) {
-    session.run(fmt::format(
-        "GRANT SELECT, INSERT, UPDATE, DELETE ON projections.{}_{} TO skua_projection", table.name,
-        consumer_id));
+    session.run(
+        fmt::format("GRANT SELECT, INSERT, UPDATE, DELETE ON projections.{}_{} TO skua_projection",
+                    table.name, consumer_id));
   }
   // Names without a schema are those of PostgreSQL, as they are when the functions run.
   session.run("SET LOCAL search_path = pg_catalog, pg_temp");
@@ -326,8 +329,9 @@ void check_in_database(postgres::Session& session, const Projection& projection)
     postgres::Transaction transaction(session);
     create_tables(session, projection, id);
     create_own_functions(session, projection, id, keys);
-    apply_changes(session, projection,
-                  {.consumer_id = id, .name = projection.name, .lane = 0, .lanes = 1, .first = 1, .end = 1});
+    apply_changes(
+        session, projection,
+        {.consumer_id = id, .name = projection.name, .lane = 0, .lanes = 1, .first = 1, .end = 1});
   } catch (const postgres::SqlError& error) {
     if (failed_work(error) == FailedWork::Server) throw;
     throw std::invalid_argument(error.what());

@@ -54,7 +54,8 @@ std::vector<std::string> names_of(const std::vector<OwnColumn>& columns) {
 std::string equal(const std::vector<std::string>& names, std::string_view one,
                   std::string_view other) {
   std::vector<std::string> terms;
-  for (const std::string& name : names) terms.push_back(fmt::format("{0}.{2} = {1}.{2}", one, other, name));
+  for (const std::string& name : names)
+    terms.push_back(fmt::format("{0}.{2} = {1}.{2}", one, other, name));
   return fmt::format("{}", fmt::join(terms, " AND "));
 }
 
@@ -80,7 +81,8 @@ class Derivation {
     for (const auto* parts : {&own_.rows, &own_.sums}) {
       for (const OwnRows& part : *parts) {
         columns_of(part.table);
-        if (!written.insert(part.table).second) refuse(fmt::format("two parts give the rows of {}", part.table));
+        if (!written.insert(part.table).second)
+          refuse(fmt::format("two parts give the rows of {}", part.table));
       }
     }
     for (const ProjectionTable& table : projection_.tables) {
@@ -142,8 +144,8 @@ class Derivation {
                          table));
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const bool is_first = i < columns.key.size() &&
-                            std::ranges::find(names, columns.key[i]) != names.end();
+      const bool is_first =
+          i < columns.key.size() && std::ranges::find(names, columns.key[i]) != names.end();
       if (!is_first) {
         refuse(fmt::format("table {}: its primary key begins with {}, the key of the record", table,
                            listed(names)));
@@ -299,8 +301,10 @@ class Derivation {
         "UNION (SELECT t.actor_id, t.rkey, {0} FROM {{{1}}} AS t\n"
         "  WHERE t.actor_id >= (SELECT (random() * max(a.id))::int8 FROM bsky.actors AS a)\n"
         "  ORDER BY {2} LIMIT $1)),\n{3})\n"
-        "(SELECT '{1}: missing ' || d::text FROM (SELECT {4} FROM skua_new EXCEPT ALL SELECT {4} FROM skua_old) AS d\n"
-        "UNION ALL SELECT '{1}: not wanted ' || d::text FROM (SELECT {4} FROM skua_old EXCEPT ALL SELECT {4} FROM skua_new) AS d)\n"
+        "(SELECT '{1}: missing ' || d::text FROM (SELECT {4} FROM skua_new EXCEPT ALL SELECT {4} "
+        "FROM skua_old) AS d\n"
+        "UNION ALL SELECT '{1}: not wanted ' || d::text FROM (SELECT {4} FROM skua_old EXCEPT ALL "
+        "SELECT {4} FROM skua_new) AS d)\n"
         "LIMIT 10",
         has_collection ? "t.collection_id" : "{skua collection}", rows.table,
         listed(columns.key, "t."), compared, names);
@@ -315,7 +319,8 @@ class Derivation {
 void take_statements(Projection& projection) {
   OwnParts& own = *projection.own;
   if (!own.sums.empty()) refuse("`-- sum` needs `-- rows`");
-  if (!own.collections.empty()) refuse("`-- collections` is for `-- rows`: a fold names them itself");
+  if (!own.collections.empty())
+    refuse("`-- collections` is for `-- rows`: a fold names them itself");
   const auto add = [&](Kind kind, const std::vector<std::string>& texts, const char* name) {
     std::size_t number = 0;
     for (const std::string& sql : texts) {
@@ -338,19 +343,21 @@ void take_statements(Projection& projection) {
 
 void check_names(const Projection& projection) {
   if (!is_own_name(projection.name)) {
-    refuse(fmt::format("`-- projection: {}`: a name has a-z, 0-9 and _, begins with a letter, has "
-                       "at most 40 characters, and does not end in _ and a number",
-                       projection.name));
+    refuse(
+        fmt::format("`-- projection: {}`: a name has a-z, 0-9 and _, begins with a letter, has "
+                    "at most 40 characters, and does not end in _ and a number",
+                    projection.name));
   }
   if (projection.help.empty()) refuse("`-- help: ONE SENTENCE` is missing");
   for (const ProjectionTable& table : projection.tables) {
     constexpr std::string_view kReserved[] = {"keys", "consumer"};
     if (!is_own_name(table.name) ||
         std::ranges::find(kReserved, table.name) != std::end(kReserved)) {
-      refuse(fmt::format("`-- table: {}`: a name has a-z, 0-9 and _, begins with a letter, has at "
-                         "most 40 characters, does not end in _ and a number, and is not `keys` or "
-                         "`consumer`",
-                         table.name));
+      refuse(
+          fmt::format("`-- table: {}`: a name has a-z, 0-9 and _, begins with a letter, has at "
+                      "most 40 characters, does not end in _ and a number, and is not `keys` or "
+                      "`consumer`",
+                      table.name));
     }
     if (std::ranges::count(projection.tables, table.name, &ProjectionTable::name) > 1) {
       refuse(fmt::format("two tables have the name {}", table.name));
@@ -358,14 +365,16 @@ void check_names(const Projection& projection) {
   }
   for (const std::string& nsid : projection.own->collections) {
     if (!atproto::is_nsid(nsid)) {
-      refuse(fmt::format("`-- collections`: '{}' is not a collection; an example is "
-                         "app.bsky.feed.post",
-                         nsid));
+      refuse(
+          fmt::format("`-- collections`: '{}' is not a collection; an example is "
+                      "app.bsky.feed.post",
+                      nsid));
     }
   }
   if (!projection.drain.empty() || !projection.waiting_pos.empty() || !projection.publish.empty() ||
       !projection.depends_on.empty()) {
-    refuse("`-- drain`, `-- waiting`, `-- publish` and `-- depends on` are for built-in projections");
+    refuse(
+        "`-- drain`, `-- waiting`, `-- publish` and `-- depends on` are for built-in projections");
   }
 }
 
@@ -379,14 +388,13 @@ void call_functions(Projection& projection) {
     if (statement.kind == Kind::Fill) {
       projection.fill.push_back(fmt::format("SELECT {}()", function));
     } else if (statement.kind == Kind::Fold) {
-      projection.fold.push_back(
-          fmt::format("SELECT {}($1::int8, $2::int8, {})", function,
-                      projection.has_lanes ? "$3::int4, $4::int4" : "0, 1"));
+      projection.fold.push_back(fmt::format("SELECT {}($1::int8, $2::int8, {})", function,
+                                            projection.has_lanes ? "$3::int4, $4::int4" : "0, 1"));
     }
   }
-  projection.differences = fmt::format("SELECT * FROM projections.{}_{}_{{consumer}}($1::int4) LIMIT 10",
-                                       projection.name,
-                                       projection.own->compares_with_fill ? "verify" : "differences");
+  projection.differences =
+      fmt::format("SELECT * FROM projections.{}_{}_{{consumer}}($1::int4) LIMIT 10",
+                  projection.name, projection.own->compares_with_fill ? "verify" : "differences");
 }
 
 }  // namespace

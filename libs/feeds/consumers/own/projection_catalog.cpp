@@ -83,8 +83,9 @@ void check_views(postgres::Session& session, const Projection& projection) {
       }
       for (const ProjectionTable& own : projection.tables) {
         if (own.is_internal || own.name != table.name) continue;
-        throw ConsumerError(fmt::format(
-            "the projection {} has a table {}, too: give yours another name", other.name, own.name));
+        throw ConsumerError(
+            fmt::format("the projection {} has a table {}, too: give yours another name",
+                        other.name, own.name));
       }
     }
   }
@@ -110,14 +111,12 @@ ProjectionRef projection_of(postgres::Session& session, std::string_view name,
 }
 
 ProjectionRef newest_projection(postgres::Session& session, std::string_view name) {
-  const auto sha256 =
-      session.query_first<std::string>(sql::catalog_newest, std::string(name));
+  const auto sha256 = session.query_first<std::string>(sql::catalog_newest, std::string(name));
   return sha256 ? stored(session, *sha256) : built_in(name);
 }
 
 ProjectionRef used_projection(postgres::Session& session, std::string_view name) {
-  const auto definition =
-      session.query_first<std::string>(sql::catalog_used, std::string(name));
+  const auto definition = session.query_first<std::string>(sql::catalog_used, std::string(name));
   return definition ? projection_of(session, name, *definition) : nullptr;
 }
 

@@ -46,7 +46,8 @@ class Trial {
   DryRun run() {
     postgres::Transaction transaction(session_);
     session_.run(
-        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_hashjoin = on; SET LOCAL "
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_hashjoin = on; SET "
+        "LOCAL "
         "enable_mergejoin = on; SET LOCAL enable_seqscan = on");
     keys_ = keys_of_collections(session_, projection_);
     if (!own_.rows.empty()) take_sample();
@@ -72,8 +73,9 @@ class Trial {
     std::string records = keys_.first;
     boost::replace_all(records, "$1", std::to_string(options_.records));
     const std::string sample = fmt::format("projections.sample_{}", id_);
-    session_.run(fmt::format(
-        "CREATE TABLE {} AS SELECT row_number() OVER () AS n, s.* FROM ({}) AS s", sample, records));
+    session_.run(
+        fmt::format("CREATE TABLE {} AS SELECT row_number() OVER () AS n, s.* FROM ({}) AS s",
+                    sample, records));
     session_.run("ANALYZE " + sample);
     session_.run(fmt::format("GRANT SELECT ON {} TO skua_projection", sample));
     result_.records = session_.run("SELECT count(*) FROM " + sample).int8(0, 0);
@@ -139,16 +141,15 @@ class Trial {
       const std::string name = fmt::format("skua_cost_{}", ++plans_);
       const bool is_fold = kind == Kind::Fold;
       const bool is_fill = kind == Kind::Fill;
-      run_one_command(
-          session_,
-          fmt::format("PREPARE {}{} AS {}", name,
-                      is_fill   ? ""
-                      : is_fold ? "(int8, int8, int4, int4)"
-                                : "(int4)",
-                      own_statement_sql(projection_, id_, keys_, statement)));
-      const auto plan = session_.run(
-          fmt::format("EXPLAIN (FORMAT JSON) EXECUTE {}{}", name,
-                      is_fill ? "" : is_fold ? "(1, 2, 0, 1)" : "(NULL)"));
+      run_one_command(session_, fmt::format("PREPARE {}{} AS {}", name,
+                                            is_fill   ? ""
+                                            : is_fold ? "(int8, int8, int4, int4)"
+                                                      : "(int4)",
+                                            own_statement_sql(projection_, id_, keys_, statement)));
+      const auto plan = session_.run(fmt::format("EXPLAIN (FORMAT JSON) EXECUTE {}{}", name,
+                                                 is_fill   ? ""
+                                                 : is_fold ? "(1, 2, 0, 1)"
+                                                           : "(NULL)"));
       session_.run("DEALLOCATE " + name);
       // The first cost is that of the whole plan.
       constexpr std::string_view kCost = "\"Total Cost\": ";

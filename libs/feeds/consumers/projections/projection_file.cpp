@@ -20,11 +20,10 @@ namespace {
 
 /// The words of the lines that begin a part. A word without a colon takes no argument.
 constexpr std::string_view kParts[] = {
-    "projection:", "version:", "help:",       "lanes:",          "depends on:",
-    "table:",      "index:",   "include:",    "internal table:", "fragment:",
-    "fill",        "fold",     "drain",       "waiting",         "publish",
-    "differences", "rows:",    "sum:",        "collections:",    "batch seconds:",
-    "batch rows:", "build seconds:"};
+    "projection:",  "version:",       "help:",           "lanes:",        "depends on:", "table:",
+    "index:",       "include:",       "internal table:", "fragment:",     "fill",        "fold",
+    "drain",        "waiting",        "publish",         "differences",   "rows:",       "sum:",
+    "collections:", "batch seconds:", "batch rows:",     "build seconds:"};
 
 /// A fragment may contain other fragments up to this depth.
 constexpr int kDepth = 8;
@@ -202,8 +201,9 @@ class Reader {
     const auto read = std::from_chars(part.argument.data(), end, number);
     if (read.ec != std::errc() || read.ptr != end || number < 1 || number > most) {
       const bool is_bounded = most != std::numeric_limits<std::int32_t>::max();
-      fail(part.line, is_bounded ? fmt::format("the number of `-- {}:` is from 1 to {}", part.kind, most)
-                                 : fmt::format("the {} is a number from 1 on", part.kind));
+      fail(part.line, is_bounded
+                          ? fmt::format("the number of `-- {}:` is from 1 to {}", part.kind, most)
+                          : fmt::format("the {} is a number from 1 on", part.kind));
     }
     return number;
   }

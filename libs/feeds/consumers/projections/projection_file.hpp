@@ -16,7 +16,8 @@ using IncludedFile = std::function<std::string_view(std::string_view name)>;
 ///
 ///   -- projection: NAME             -- version: NUMBER (1)      -- help: ONE SENTENCE
 ///   -- lanes: several               -- depends on: NAME, NAME
-///   -- table: NAME                  the columns, as in CREATE TABLE; the first one is the main table
+///   -- table: NAME                  the columns, as in CREATE TABLE; the first one is the main
+///   table
 ///   -- internal table: NAME         the same, without a view
 ///   -- index: (COLUMNS)             of the table above
 ///   -- include: FILE                the parts of another file, in which PROJECTION is the name

@@ -45,8 +45,7 @@ void create_tables(postgres::Session& session, const Projection& projection,
   for (const ProjectionTable& table : projection.tables) {
     const std::string name = schema + table_of(table, consumer_id);
     // Rows are updated often. Free space on each page keeps an update from touching the indexes.
-    session.run(
-        fmt::format("CREATE TABLE {} ({}) WITH (fillfactor = 80)", name, table.definition));
+    session.run(fmt::format("CREATE TABLE {} ({}) WITH (fillfactor = 80)", name, table.definition));
     const std::string view = (projection.own ? "projections." : "bsky.") + table.name;
     session.run(fmt::format("COMMENT ON TABLE {} IS '{}{}.'", name,
                             table.is_internal ? "Rows of the projection " : "Rows of ",

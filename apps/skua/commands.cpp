@@ -12,10 +12,11 @@ namespace skua::cli {
 CommandSpecs init_commands(), run_commands(), serve_commands(), migrate_commands(),
     replay_commands(), backfill_commands(), backfill_jobs_commands(), repo_commands(),
     source_commands(), tap_commands(), filter_commands(), consumers_commands(),
-    consumer_work_commands(), consumer_changes_commands(), dead_letters_commands(),
-    record_commands(), inspect_commands(), inspect_repo_commands(), query_commands(),
-    index_commands(), retention_commands(), lexicon_commands(), status_commands(), top_commands(),
-    doctor_commands(), identity_commands(), identity_import_commands(), help_commands();
+    consumer_work_commands(), consumer_changes_commands(), projection_commands(),
+    dead_letters_commands(), record_commands(), inspect_commands(), inspect_repo_commands(),
+    query_commands(), index_commands(), retention_commands(), lexicon_commands(), status_commands(),
+    top_commands(), doctor_commands(), identity_commands(), identity_import_commands(),
+    help_commands();
 
 const CommandSpecs& all_commands() {
   constexpr std::array kRows = {init_commands,
@@ -32,6 +33,7 @@ const CommandSpecs& all_commands() {
                                 consumers_commands,
                                 consumer_work_commands,
                                 consumer_changes_commands,
+                                projection_commands,
                                 dead_letters_commands,
                                 record_commands,
                                 inspect_commands,

@@ -370,7 +370,13 @@ int consumers_add(const Invocation& invocation) {
   require_valid(consumer);
   return attempt(invocation, "add",
                  fmt::format("added {}: `skua run` builds its tables", consumer.name),
-                 [&](postgres::Session& session) { consumers::add_consumer(session, consumer); });
+                 [&](postgres::Session& session) {
+                   try {
+                     consumers::add_consumer(session, consumer);
+                   } catch (const consumers::UnknownProjection& error) {
+                     throw UsageError(error.what());
+                   }
+                 });
 }
 
 /// Returns the new values of the command line. Throws UsageError.

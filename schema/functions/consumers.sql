@@ -1,4 +1,4 @@
--- The progress of consumers, and the views of projections.
+-- The progress of consumers, the views of projections, and the role of projections that users add.
 
 CREATE OR REPLACE FUNCTION skua.consumer_progress(consumer text)
 RETURNS TABLE (pos int8, behind int8, lag interval)
@@ -56,6 +56,60 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION skua.show_projection(text, int4) IS 'Lets the view of a projection read the table of a consumer; null: no table, and the view has no rows.';
+
+-- The views of projections that users add are in the schema projections. Another version may have other columns: then the view
+-- is dropped and created again, which fails if an object of a user depends on it.
+CREATE OR REPLACE FUNCTION skua.show_own_projection(name text, consumer_id int4, condition text, help text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  view oid := to_regclass(format('projections.%I', name));
+  former text;
+  columns text;
+  names text;
+BEGIN
+  SELECT string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY a.attnum)
+  INTO former FROM pg_attribute AS a WHERE a.attrelid = view AND a.attnum > 0;
+  IF consumer_id IS NULL THEN
+    SELECT string_agg(format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname), ', ' ORDER BY a.attnum)
+    INTO names FROM pg_attribute AS a WHERE a.attrelid = view AND a.attnum > 0;
+    IF view IS NOT NULL THEN
+      EXECUTE format('CREATE OR REPLACE VIEW projections.%I AS SELECT %s WHERE false', name, names);
+    END IF;
+    RETURN;
+  END IF;
+  SELECT string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY a.attnum),
+    string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum)
+  INTO columns, names FROM pg_attribute AS a
+  WHERE a.attrelid = format('projections.%I', name || '_' || consumer_id)::regclass AND a.attnum > 0 AND NOT a.attisdropped;
+  IF former <> columns AND NOT starts_with(columns, former || ', ') THEN
+    EXECUTE format('DROP VIEW projections.%I', name);
+  END IF;
+  EXECUTE format('CREATE OR REPLACE VIEW projections.%I AS SELECT %s FROM projections.%I WHERE %s', name, names,
+                 name || '_' || consumer_id, condition);
+  EXECUTE format('COMMENT ON VIEW projections.%I IS %L', name, help);
+END
+$$;
+COMMENT ON FUNCTION skua.show_own_projection(text, int4, text, text) IS 'Lets the view of a projection that a user added read the rows of a consumer''s table for which the condition holds; null: the view has no rows.';
+REVOKE EXECUTE ON FUNCTION skua.show_own_projection(text, int4, text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.require_projection_role() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF to_regrole('skua_projection') IS NULL THEN
+    RAISE EXCEPTION 'the role skua_projection does not exist: a superuser runs CREATE ROLE skua_projection NOLOGIN; GRANT skua_projection TO %; then run SELECT skua.grant_projection() here',
+      quote_ident(current_user) USING ERRCODE = 'undefined_object';
+  END IF;
+  IF NOT pg_has_role('skua_projection', 'MEMBER') THEN
+    RAISE EXCEPTION '% is not a member of skua_projection: a superuser runs GRANT skua_projection TO %',
+      quote_ident(current_user), quote_ident(current_user) USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  IF NOT has_schema_privilege('skua_projection', 'projections', 'CREATE') THEN
+    RAISE EXCEPTION 'the role skua_projection lacks its privileges: run SELECT skua.grant_projection()'
+      USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION skua.require_projection_role() IS 'Raises an error with its cure if this role cannot build projections that users add.';
 
 CREATE OR REPLACE FUNCTION skua.tuning_overrides(overrides jsonb)
 RETURNS TABLE (batch int4, pause_ms int4, max_attempts int4, retry_ms int4, max_retry_ms int4)

@@ -214,7 +214,6 @@ class WrongInput(EndToEnd):
 
     def test_a_consumer_that_no_database_allows(self):
         self.check((
-            (["consumers", "add", "post_stat"], "there is no projection 'post_stat'", "post_stats"),
             (["consumers", "add", "post_stats", "--lanes", "3"], "a power of two"),
             (["consumers", "add", "notifications", "--policy", "block_key"], "block_key is for webhooks"),
             (["consumers", "add", "post_stats", "--profile", "quick"], "no profile 'quick'", "low_latency"),

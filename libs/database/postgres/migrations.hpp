@@ -24,6 +24,9 @@ struct SchemaFile {
   std::string checksum() const;
 };
 
+/// The name of the definition with the views of the built-in projections.
+inline constexpr std::string_view kProjectionViews = "projections";
+
 /// A file of schema/migrations: `NNNN_name.sql`.
 struct Migration {
   int version = 0;

@@ -95,7 +95,7 @@ class Judge {
     if (consumer_.state != "stopped") return false;
     std::string reason = with_error("stopped after a failure", consumer_.error);
     if (is_replaced(consumer_.state, reason)) return true;
-    if (is_projection() && find_projection(name_) == nullptr) {
+    if (is_projection() && !consumer_.is_own && find_projection(name_) == nullptr) {
       return found(Level::Stopped, "stopped", problem("consumer-stuck"), std::move(reason),
                    fmt::format("Use the version of Skua that has it, or remove it: `skua consumers "
                                "remove {}`.",

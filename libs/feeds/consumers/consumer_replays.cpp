@@ -11,6 +11,7 @@
 #include "consumers/consumer_replays.sql.hpp"
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.hpp"
+#include "consumers/own/projection_catalog.hpp"
 #include "postgres/connection_string.hpp"
 #include "tables/consumer_letters.hpp"
 #include "tables/dead_letters.hpp"
@@ -97,10 +98,12 @@ std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                        system_clock().now());
 }
 
-void replay_skipped_changes(postgres::Session& session) {
+void replay_skipped_changes(postgres::Session& session, std::optional<bool> is_own) {
   for (const Consumer& consumer : read_consumers(session)) {
-    const Projection* projection = find_projection(consumer.name);
-    if (projection == nullptr || consumer.role != "live" || consumer.paused) continue;
+    if (consumer.kind != "projection" || consumer.role != "live" || consumer.paused) continue;
+    if (is_own && *is_own != consumer.is_own) continue;
+    const ProjectionRef projection = used_projection(session, consumer.name);
+    if (projection == nullptr) continue;
     for (const ConsumerLane& lane : consumer.lanes) {
       const auto requested = tables::lease_requested_letters(
           session, consumer.name, lane.lane, {.owner = lease_owner()}, kLettersOfRound);
@@ -108,7 +111,8 @@ void replay_skipped_changes(postgres::Session& session) {
         try {
           replay(session, *projection, consumer, letter);
         } catch (const postgres::SqlError& error) {
-          if (failed_work(error) == FailedWork::Server) throw;
+          const FailedWork failed = consumer.is_own ? failed_own_work(error) : failed_work(error);
+          if (failed == FailedWork::Server) throw;
           tables::fail_replay(session, letter.id, lease_owner(), error.what(), error.sqlstate());
         }
       }

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "consumers/consumer_replays.hpp"
 #include "consumers/consumer_table.sql.hpp"
+#include "consumers/own/projection_catalog.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/projections/projection_tables.hpp"
 #include "consumers/tuning.hpp"
@@ -59,6 +60,9 @@ struct ListedLane {
   std::string lease_owner;
   std::optional<Timestamp> lease_until;
   std::optional<std::chrono::milliseconds> lease_ends_in;
+  std::string help;
+  bool is_own;
+  std::int32_t newest_version;
 };
 
 /// A row of consumers_undropped.
@@ -67,6 +71,7 @@ struct UndroppedConsumer {
   std::string name;
   std::string kind;
   std::string error;
+  std::string definition;
 };
 
 Consumer consumer_of(const ListedLane& row) {
@@ -90,7 +95,10 @@ Consumer consumer_of(const ListedLane& row) {
           .waits_for_bootstrap = row.waits_for_bootstrap,
           .has_successor = false,
           .age = row.age,
-          .letters = row.letters};
+          .letters = row.letters,
+          .help = row.help,
+          .is_own = row.is_own,
+          .newest_version = row.newest_version};
 }
 
 ConsumerLane lane_of(const ListedLane& row) {
@@ -120,13 +128,21 @@ struct SkippedChange {
   std::string error;
 };
 
-const Projection& require_projection(const std::string& name) {
-  if (const Projection* projection = find_projection(name)) return *projection;
-  std::vector<std::string_view> names;
-  for (const Projection& one : projections()) names.push_back(one.name);
-  throw ConsumerError(
+ProjectionRef require_projection(postgres::Session& session, const std::string& name) {
+  if (ProjectionRef projection = newest_projection(session, name)) return projection;
+  throw UnknownProjection(
       fmt::format("there is no projection '{}': choose {}, or give --webhook or --pull", name,
-                  fmt::join(names, ", ")));
+                  fmt::join(projection_names(session), ", ")));
+}
+
+/// Returns the hash of the text of a user; empty for a built-in projection.
+std::string definition_of(const Projection& projection) {
+  return projection.own ? projection.own->sha256 : std::string();
+}
+
+void check_lanes_of(const Projection& projection, const NewConsumer& consumer) {
+  if (consumer.lanes.value_or(1) == 1 || projection.has_lanes) return;
+  throw ConsumerError(fmt::format("{} has one lane", projection.name));
 }
 
 bool exists(postgres::Session& session, const std::string& name) {
@@ -136,14 +152,12 @@ bool exists(postgres::Session& session, const std::string& name) {
 }  // namespace
 
 void check_new(const NewConsumer& consumer) {
-  const Projection& projection = require_projection(consumer.name);
-  const std::int16_t lanes = consumer.lanes.value_or(1);
-  check_lanes(lanes);
+  check_lanes(consumer.lanes.value_or(1));
+  if (const Projection* built_in = find_projection(consumer.name)) {
+    check_lanes_of(*built_in, consumer);
+  }
   if (consumer.policy == "block_key") {
     throw ConsumerError("the policy block_key is for webhooks and pull consumers");
-  }
-  if (lanes > 1 && !projection.has_lanes) {
-    throw ConsumerError(fmt::format("{} has one lane", projection.name));
   }
   check_profile(consumer.profile);
   check_overrides("projection", consumer.overrides);
@@ -151,20 +165,22 @@ void check_new(const NewConsumer& consumer) {
 
 void add_consumer(postgres::Session& session, const NewConsumer& consumer) {
   check_new(consumer);
-  const Projection& projection = require_projection(consumer.name);
   const std::int16_t lanes = consumer.lanes.value_or(1);
   ConsumerChange change(session);
+  const ProjectionRef projection = require_projection(session, consumer.name);
+  check_lanes_of(*projection, consumer);
   refuse_consumer(session, consumer.name);
-  session.execute(sql::consumers_insert, consumer.name, projection.version, std::int32_t{lanes},
-                  consumer.policy, consumer.profile, consumer.overrides);
+  session.execute(sql::consumers_insert, consumer.name, projection->version, std::int32_t{lanes},
+                  consumer.policy, consumer.profile, consumer.overrides,
+                  definition_of(*projection));
   change.commit();
 }
 
 void remove_consumer(postgres::Session& session, const std::string& name) {
-  const Projection* projection = find_projection(name);
   with_publication([&](Publication publication) {
     ConsumerChange change(session);
     require_consumer(session, name);
+    const ProjectionRef projection = used_projection(session, name);
     const auto former = projection != nullptr ? lock_published(session, *projection) : std::nullopt;
     if (projection != nullptr) hide_tables(session, *projection);
     session.execute(sql::consumers_retire, name);
@@ -193,10 +209,11 @@ void resume_consumer(postgres::Session& session, const std::string& name) {
   change.commit();
 }
 
-void request_rebuild(postgres::Session& session, const Projection& projection) {
-  const std::string name(projection.name);
-  session.execute(sql::consumers_retire_failed_build, name);
-  session.execute(sql::consumers_rebuild, name, projection.version);
+void request_rebuild(postgres::Session& session, const std::string& name) {
+  const ProjectionRef projection = require_projection(session, name);
+  session.execute(sql::consumers_retire_failed_build, name, definition_of(*projection));
+  session.execute(sql::consumers_rebuild, name, projection->version, definition_of(*projection),
+                  projection->has_lanes);
 }
 
 void rebuild_dependents(postgres::Session& session, const Projection& projection) {
@@ -205,14 +222,14 @@ void rebuild_dependents(postgres::Session& session, const Projection& projection
     if (!session.query_one<bool>(sql::consumers_is_live, one.name)) continue;
     logger("feed")->warn("{}: rebuilt, because the former tables of {} cannot be read", one.name,
                          projection.name);
-    request_rebuild(session, one);
+    request_rebuild(session, one.name);
   }
 }
 
 void rebuild_consumer(postgres::Session& session, const std::string& name) {
   ConsumerChange change(session);
   require_consumer(session, name);
-  request_rebuild(session, require_projection(name));
+  request_rebuild(session, name);
   change.commit();
 }
 
@@ -278,9 +295,8 @@ std::vector<Consumer> read_all_consumers(postgres::Session& session) {
     consumer.role = "retired";
     consumer.state = "running";
     consumer.error = std::move(row.error);
-    if (const Projection* projection = find_projection(consumer.name)) {
-      consumer.dependents = dependents_of_tables(session, *projection, consumer.id);
-    }
+    consumer.dependents =
+        dependents_of_tables(session, consumer.name, row.definition, consumer.id);
   }
   return consumers;
 }

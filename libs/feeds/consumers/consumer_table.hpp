@@ -43,6 +43,11 @@ class ConsumerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// There is no projection of the name: neither a built-in one nor one that a user added.
+class UnknownProjection : public ConsumerError {
+  using ConsumerError::ConsumerError;
+};
+
 /// A transaction of a command about consumers. One such command runs at a time. The constructor
 /// throws postgres::SqlError.
 class ConsumerChange {
@@ -139,6 +144,11 @@ struct Consumer {
   /// Of a retired consumer whose tables cannot be dropped: the statements that drop what reads
   /// them, separated by "; ".
   std::string dependents = {};
+  /// These three describe a projection that a user added: its help, true, and the newest stored
+  /// version.
+  std::string help;
+  bool is_own = false;
+  std::int32_t newest_version = 0;
 };
 
 struct NewConsumer {
@@ -175,8 +185,9 @@ void resume_consumer(postgres::Session& session, const std::string& name);
 /// rebuild is under way.
 void rebuild_consumer(postgres::Session& session, const std::string& name);
 
-/// Requests a rebuild of this projection's consumer in the caller's transaction.
-void request_rebuild(postgres::Session& session, const Projection& projection);
+/// Requests a rebuild of this projection's consumer, with its newest version, in the caller's
+/// transaction.
+void request_rebuild(postgres::Session& session, const std::string& name);
 
 /// Requests a rebuild of each live projection that depends on this one (Projection::depends_on), in
 /// the caller's transaction.

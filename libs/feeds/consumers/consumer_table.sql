@@ -1,7 +1,7 @@
 -- name: consumers_insert
-INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides)
+INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides, definition)
 SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', $4::text, $5::text,
-  $6::text::jsonb
+  $6::text::jsonb, nullif($7::text, '')
 ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
 
 -- fragment: retired
@@ -31,18 +31,21 @@ FROM skua.consumers AS c
 WHERE c.id = w.consumer_id AND c.name = $1::text AND w.retry_at IS NOT NULL;
 
 -- name: consumers_retire_failed_build
--- A failed build keeps its tables and lanes. Its consumer is retired, so that a new build can take its place.
+-- A failed build keeps its tables and lanes. Its consumer is retired, so that a new build can take its place. A build of a user
+-- that fails is retired if $2 is another text.
 UPDATE skua.consumers AS c
 SET {{retired}}
 WHERE c.name = $1::text
   AND c.role = 'next'
   AND (
     c.state IN ('stopped', 'lagged out')
+    OR c.state = 'filling' AND c.error IS NOT NULL AND c.definition <> $2::text
     OR EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.is_blocked));
 
 -- name: consumers_rebuild
-INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides)
-SELECT name, kind, $2::int4, lanes, 'next', 'filling', policy, profile, overrides
+INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides, definition)
+SELECT name, kind, $2::int4, CASE WHEN $4::boolean THEN lanes ELSE 1 END, 'next', 'filling', policy, profile, overrides,
+  nullif($3::text, '')
 FROM skua.consumers
 WHERE name = $1::text
 ORDER BY id DESC
@@ -110,7 +113,9 @@ SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.p
   coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), false),
   coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false),
   coalesce(left(l.owner, 8), ''), l.lease_until,
-  (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::int8
+  (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::int8,
+  coalesce(p.help, ''), c.definition IS NOT NULL,
+  coalesce((SELECT max(n.version) FROM skua.projections AS n WHERE n.name = p.name), 0)
 FROM (
   SELECT skua.change_log_end() AS log_end, EXISTS (SELECT 1 FROM skua.dropped_indexes) AS has_bootstrap,
     EXISTS (
@@ -128,12 +133,13 @@ LEFT JOIN (
   WHERE t.status = 'dead' AND t.pos IS NOT NULL
   GROUP BY t.consumer
 ) AS d ON d.consumer = c.name
+LEFT JOIN skua.projections AS p ON p.sha256 = c.definition
 LEFT JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
 WHERE c.role <> 'retired'
 ORDER BY c.name, c.role, c.id, l.lane;
 
 -- name: consumers_undropped
-SELECT c.id, c.name, c.kind, c.error
+SELECT c.id, c.name, c.kind, c.error, coalesce(c.definition, '')
 FROM skua.consumers AS c
 WHERE c.role = 'retired' AND c.error IS NOT NULL
 ORDER BY c.name, c.id;

@@ -16,6 +16,8 @@
 #include "consumers/consumer_replays.hpp"
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.sql.hpp"
+#include "consumers/own/own_functions.hpp"
+#include "consumers/own/projection_catalog.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/projections/projection_tables.hpp"
 #include "consumers/tuning.hpp"
@@ -136,12 +138,14 @@ struct DueLane {
   /// True if the log has the change at `first`.
   bool has_first;
   bool has_bootstrap;
+  /// The hash of the text of a user; empty for a built-in projection.
+  std::string definition;
 };
 
 /// A lane that the transaction has locked.
 struct Chosen {
   Batch batch;
-  const Projection* projection = nullptr;
+  ProjectionRef projection = nullptr;
   /// True if work waits in the queues of the projection.
   bool has_waiting = false;
 };
@@ -159,7 +163,7 @@ std::optional<DueLane> choose_lane(postgres::Session& session, const FoldOptions
   for (;;) {
     auto due =
         postgres::rows_of<DueLane>(execute_tuned(session, sql::consumers_choose, options.only,
-                                                 options.ignores_pause, postgres::column(busy)));
+                                                 options.ignores_pause, postgres::column(busy), options.is_own));
     if (due.empty()) return std::nullopt;
     if (take_processor(session, due[0])) return std::move(due[0]);
     busy.push_back(due[0].consumer_id);
@@ -177,7 +181,7 @@ std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& opti
                           .lanes = lane.lanes,
                           .first = lane.first,
                           .end = lane.end},
-                .projection = find_projection(lane.name),
+                .projection = projection_of(session, lane.name, lane.definition),
                 .has_waiting = lane.has_waiting};
   const Batch& batch = chosen.batch;
   if (chosen.projection == nullptr) {
@@ -190,7 +194,7 @@ std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& opti
   } else if (lane.has_bootstrap) {
     set_consumer_state(session, batch.consumer_id, "stopped",
                        "records of a bootstrap are not in the log: it is rebuilt");
-    request_rebuild(session, *chosen.projection);
+    request_rebuild(session, batch.name);
     chosen.projection = nullptr;
   }
   return chosen;
@@ -249,8 +253,16 @@ FailedWork failed_work(const postgres::SqlError& error) {
   return FailedWork::Tables;
 }
 
+FailedWork failed_own_work(const postgres::SqlError& error) {
+  const std::string_view state = error.sqlstate();
+  const bool is_from_data =
+      state.starts_with("21") || state == "53200" || state == "53400" || state == "XX000";
+  return is_from_data ? FailedWork::Change : failed_work(error);
+}
+
 void apply_changes(postgres::Session& session, const Projection& projection, const Batch& batch) {
   std::size_t number = 0;
+  if (projection.own) limit_statements(session, projection.own->limits.batch);
   for (const std::string& sql : projection.fold) {
     postgres::Params params;
     params.int8(batch.first).int8(batch.end);
@@ -259,6 +271,7 @@ void apply_changes(postgres::Session& session, const Projection& projection, con
                      sql_for(projection, batch.consumer_id, sql)},
                     params);
   }
+  if (projection.own) limit_statements(session, std::nullopt);
 }
 
 void fold_batch(postgres::Session& session, const Projection& projection, const Batch& batch) {
@@ -301,8 +314,10 @@ StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
     }
     return StepResult::Worked;
   } catch (const postgres::SqlError& error) {
-    const FailedWork failed = failed_work(error);
-    if (failed == FailedWork::Server || !chosen) throw;
+    if (!chosen) throw;
+    const bool is_own = chosen->projection != nullptr && chosen->projection->own;
+    const FailedWork failed = is_own ? failed_own_work(error) : failed_work(error);
+    if (failed == FailedWork::Server) throw;
     metrics.failures += 1;
     record_failure(session, chosen->batch, failed, error);
     return StepResult::Worked;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/metric.hpp"
@@ -30,6 +31,11 @@ enum class FailedWork : std::uint8_t {
 
 /// Classifies an SQL error. Pure.
 FailedWork failed_work(const postgres::SqlError& error);
+
+/// Classifies an SQL error of a statement of a user. The data can also cause an error of class 21
+/// (two rows for one key), 53200 and 53400 (a limit of memory or of temporary files), and XX000 (a
+/// value that is too large). Pure.
+FailedWork failed_own_work(const postgres::SqlError& error);
 
 /// Changes that a lane of a projection applies in one transaction.
 struct Batch {
@@ -78,6 +84,8 @@ struct FoldOptions {
   bool ignores_pause = false;
   /// Called after the commit of each batch; may be null.
   std::function<void(const Batch&)> applied = nullptr;
+  /// True: only projections of users. False: only built-in ones. Nothing: all.
+  std::optional<bool> is_own = std::nullopt;
 };
 
 /// Says whether a step applied a batch or found none.

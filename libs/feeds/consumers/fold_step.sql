@@ -17,14 +17,15 @@ SET is_blocked = true
 WHERE consumer_id = $1::int4 AND lane = $2::int4;
 
 -- name: consumers_choose
--- Chooses the lane that has waited longest, among the lanes with work that is due. $9 has consumers that are left out.
+-- Chooses the lane that has waited longest, among the lanes with work that is due. $9 has consumers that are left out. $10: true
+-- for projections of users, false for built-in ones, null for all.
 SELECT c.id, c.name, c.profile, c.overrides::text, l.lane, c.lanes, l.pos, least(e.log_end, l.pos + least(l.batch, p.batch)),
   l.waiting_pos IS NOT NULL,
   EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= l.pos),
   EXISTS (
     SELECT FROM skua.change_log AS b
     WHERE b.pos >= l.pos AND b.pos < least(e.log_end, l.pos + least(l.batch, p.batch)) AND b.n = 1 AND b.kind = '{5}'
-  )
+  ), coalesce(c.definition, '')
 FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
 CROSS JOIN skua.consumers AS c
 JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
@@ -35,6 +36,7 @@ WHERE c.kind = 'projection' AND c.state = 'running' AND c.role <> 'retired' AND 
   AND (l.retry_at IS NULL OR l.retry_at <= clock_timestamp())
   AND ($7::text = '' OR c.name = $7::text)
   AND c.id <> ALL ($9::int4[])
+  AND ($10::boolean IS NULL OR (c.definition IS NOT NULL) = $10::boolean)
   AND ($8::boolean
     OR l.served_at + p.pause * interval '1 millisecond' <= clock_timestamp()
     OR e.log_end - l.pos >= p.batch

@@ -1,6 +1,7 @@
 #include "consumers/projection_upkeep.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,8 @@
 #include "consumers/consumer_judgement.hpp"
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.hpp"
+#include "consumers/own/own_functions.hpp"
+#include "consumers/own/projection_catalog.hpp"
 #include "consumers/projection_upkeep.sql.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/projections/projection_tables.hpp"
@@ -39,6 +42,8 @@ struct LanePosition {
 struct DueConsumer {
   std::int32_t id;
   std::string name;
+  /// The hash of the text of a user; empty for a built-in projection.
+  std::string definition;
   std::int32_t lanes;
 };
 
@@ -46,6 +51,7 @@ struct DueConsumer {
 struct DueBuild {
   std::int32_t id;
   std::string name;
+  std::string definition;
   std::int32_t lanes;
   bool is_built;
 };
@@ -55,6 +61,7 @@ struct LiveConsumer {
   std::int32_t id;
   std::int32_t lanes;
   std::optional<std::int64_t> behind;
+  std::string definition;
 };
 
 void set_running(postgres::Session& session, std::int32_t consumer_id) {
@@ -147,10 +154,12 @@ bool exchange(postgres::Session& session, const Projection& projection, std::int
               std::int32_t lanes, Publication publication) {
   postgres::Transaction transaction(session);
   const auto former = lock_published(session, projection);
+  const ProjectionRef shown = used_projection(session, projection.name);
   fold_to_end(session, projection, consumer_id, lanes);
   session.execute(sql::consumers_retire_live, projection.name);
   if (session.execute(sql::consumers_make_live, consumer_id).affected() != 1) return false;
   show_tables(session, projection, consumer_id);
+  if (projection.own && shown != nullptr) drop_former_views(session, *shown, projection);
   if (publication == Publication::Differences) {
     publish_tables(session, projection, former, consumer_id);
   } else {
@@ -163,19 +172,24 @@ bool exchange(postgres::Session& session, const Projection& projection, std::int
 }
 
 /// Returns false if another session works on the consumer.
-bool drop_retired(postgres::Session& session, std::int32_t consumer_id, std::string_view name) {
+bool drop_retired(postgres::Session& session, std::int32_t consumer_id, const std::string& name,
+                  const std::string& definition) {
   postgres::Transaction transaction(session);
   if (session.execute(sql::consumers_lock_retired, consumer_id).empty()) return false;
   // A session that applies a batch holds the lock of its lane, so this statement waits for the
   // batch.
   session.execute(sql::consumers_lock_lanes, consumer_id);
-  if (const Projection* projection = find_projection(name)) {
-    if (const auto views = dependents_of_tables(session, *projection, consumer_id);
-        !views.empty()) {
-      throw postgres::SqlError(fmt::format("views read them (`{}`)", views),
-                               std::string(kDependentObjects));
-    }
-    drop_tables(session, *projection, consumer_id);
+  if (const auto views = dependents_of_tables(session, name, definition, consumer_id);
+      !views.empty()) {
+    throw postgres::SqlError(fmt::format("views read them (`{}`)", views),
+                             std::string(kDependentObjects));
+  }
+  const Projection* const built_in = definition.empty() ? find_projection(name) : nullptr;
+  if (built_in != nullptr) {
+    drop_tables(session, *built_in, consumer_id);
+  } else {
+    // The text of a projection of a user may have been removed.
+    drop_own_objects(session, consumer_id);
   }
   session.execute(sql::consumers_delete, consumer_id);
   transaction.commit();
@@ -209,20 +223,21 @@ bool for_one_of(postgres::Session& session, const std::vector<DueConsumer>& cons
 }  // namespace
 
 bool maintain_projections(postgres::Session& session, ConsumerMetrics& metrics,
-                          const std::stop_token& stop) {
+                          const std::stop_token& stop, std::optional<bool> is_own) {
   if (!may_change_tables(session)) {
     note_that_owner_is_needed(session);
     return false;
   }
-  return build_projection(session, metrics, stop) || exchange_projection(session, stop) ||
-         drop_retired_projection(session, stop);
+  return build_projection(session, metrics, stop, is_own) ||
+         exchange_projection(session, stop, is_own) ||
+         drop_retired_projection(session, stop, is_own);
 }
 
 bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
-                      const std::stop_token& stop) {
-  for (const auto& [id, name, lanes, is_built] :
-       session.query<DueBuild>(sql::consumers_next_to_build)) {
-    const Projection* projection = find_projection(name);
+                      const std::stop_token& stop, std::optional<bool> is_own) {
+  for (const auto& [id, name, definition, lanes, is_built] :
+       session.query<DueBuild>(sql::consumers_next_to_build, is_own)) {
+    const ProjectionRef projection = projection_of(session, name, definition);
     if (projection == nullptr) continue;
     try {
       if (!is_built) {
@@ -235,33 +250,37 @@ bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
       if (ends_upkeep(error, stop)) throw;
       // ConsumerJudgement says that the build failed.
       note_failure(session, id, projection->name, "", error);
+    } catch (const std::invalid_argument& error) {
+      note_failure(session, id, projection->name, "", postgres::SqlError(error.what(), ""));
     }
   }
   return false;
 }
 
-bool exchange_projection(postgres::Session& session, const std::stop_token& stop) {
-  const auto due = session.query<DueConsumer>(sql::consumers_next_to_exchange, kNearEnd);
+bool exchange_projection(postgres::Session& session, const std::stop_token& stop,
+                         std::optional<bool> is_own) {
+  const auto due = session.query<DueConsumer>(sql::consumers_next_to_exchange, is_own, kNearEnd);
   return for_one_of(
       session, due, "its new tables do not replace the present ones: ", problem("consumer-stuck"),
       stop, [&](const DueConsumer& consumer) {
-        const Projection* projection = find_projection(consumer.name);
+        const ProjectionRef projection = projection_of(session, consumer.name, consumer.definition);
         if (projection == nullptr) return false;
         const bool exchanged = with_publication([&](Publication publication) {
           return exchange(session, *projection, consumer.id, consumer.lanes, publication);
         });
         if (exchanged) {
-          logger("feed")->info("{0}: bsky.{0} shows the new tables", projection->name);
+          logger("feed")->info("{}: its view shows the new tables", projection->name);
         }
         return exchanged;
       });
 }
 
-bool drop_retired_projection(postgres::Session& session, const std::stop_token& stop) {
-  const auto due = session.query<DueConsumer>(sql::consumers_retired);
+bool drop_retired_projection(postgres::Session& session, const std::stop_token& stop,
+                             std::optional<bool> is_own) {
+  const auto due = session.query<DueConsumer>(sql::consumers_retired, is_own);
   return for_one_of(session, due, "its former tables are not dropped: ", problem("former-tables"),
                     stop, [&](const DueConsumer& consumer) {
-                      return drop_retired(session, consumer.id, consumer.name);
+                      return drop_retired(session, consumer.id, consumer.name, consumer.definition);
                     });
 }
 
@@ -270,6 +289,11 @@ void check_consumer(postgres::Session& session, const Consumer& consumer, std::i
   // A failing consumer already shows its reason, so a check would add nothing.
   if (consumer.role != "live" || consumer.paused || failing_lane(consumer) != nullptr) return;
   try {
+    if (consumer.is_own) {
+      // A complete comparison each minute would cost too much.
+      const ProjectionRef projection = used_projection(session, consumer.name);
+      if (projection == nullptr || !projection->own->has_samples()) return;
+    }
     if (check_projection(session, consumer.name, keys, metrics)) {
       session.execute(sql::consumers_upkeep_works, consumer.id);
     }
@@ -282,9 +306,13 @@ void check_consumer(postgres::Session& session, const Consumer& consumer, std::i
 
 void rebuild_old_versions(postgres::Session& session) {
   for (const Consumer& consumer : read_consumers(session)) {
-    const Projection* projection = find_projection(consumer.name);
-    if (consumer.role != "live" || projection == nullptr) continue;
-    if (consumer.version == projection->version) continue;
+    const Projection* built_in = find_projection(consumer.name);
+    if (!consumer.is_own && built_in == nullptr) continue;
+    // A newer version of a user replaces a build that failed, too.
+    const bool has_failed = consumer.is_own && !consumer.error.empty();
+    if (consumer.role != "live" && !has_failed) continue;
+    const auto newest = consumer.is_own ? consumer.newest_version : built_in->version;
+    if (consumer.version == newest) continue;
     try {
       rebuild_consumer(session, consumer.name);
     } catch (const ConsumerError& error) {
@@ -298,8 +326,6 @@ std::optional<std::vector<std::string>> check_projection(postgres::Session& sess
                                                          const std::string& name,
                                                          std::optional<std::int32_t> keys,
                                                          ConsumerMetrics& metrics) {
-  const Projection* projection = find_projection(name);
-  if (projection == nullptr) return std::nullopt;
   std::vector<std::string> differences;
   try {
     // The transaction is rolled back. Its snapshot does not have the end of the log, so it cannot
@@ -308,7 +334,16 @@ std::optional<std::vector<std::string>> check_projection(postgres::Session& sess
     session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     const auto live = session.query_first<LiveConsumer>(sql::consumers_live, name);
     if (!live || (keys && live->behind.value_or(0) > kNearEnd)) return std::nullopt;
+    const ProjectionRef projection = projection_of(session, name, live->definition);
+    if (projection == nullptr) return std::nullopt;
+    if (projection->own && !(keys && projection->own->has_samples())) {
+      // A complete comparison reads all records.
+      session.run(
+          "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL "
+          "enable_mergejoin = on");
+    }
     if (!fold_everything(session, *projection, live->id, live->lanes)) return std::nullopt;
+    if (projection->own) limit_statements(session, projection->own->limits.build);
     differences =
         session.query<std::string>({fmt::format("differences_{}", live->id),
                                     sql_for(*projection, live->id, projection->differences)},

@@ -1,9 +1,15 @@
+-- fragment: of_origin
+-- $1: true for projections of users, false for built-in ones and other consumers, null for all.
+($1::boolean IS NULL OR (c.definition IS NOT NULL) = $1::boolean)
+
 -- name: consumers_next_to_build
 -- A consumer without lanes must be built. A consumer with lanes has built tables, but a crash came before the consumer was set
 -- to running.
-SELECT c.id, c.name, c.lanes, EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id)
+SELECT c.id, c.name, coalesce(c.definition, ''), c.lanes,
+  EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id)
 FROM skua.consumers AS c
 WHERE c.state = 'filling'
+  AND {{of_origin}}
   AND c.role = 'next'
   AND NOT c.paused
   AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp())
@@ -41,16 +47,17 @@ WHERE state = 'filling' AND role = 'next' AND error IS DISTINCT FROM $1::text
 RETURNING name;
 
 -- name: consumers_next_to_exchange
-SELECT c.id, c.name, c.lanes
+SELECT c.id, c.name, coalesce(c.definition, ''), c.lanes
 FROM skua.consumers AS c
 WHERE c.role = 'next'
+  AND {{of_origin}}
   AND c.state = 'running'
   AND NOT c.paused
   AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp())
   AND NOT EXISTS (SELECT 1 FROM skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked)
   AND (
     SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id
-  ) >= skua.change_log_end() - $1::int8
+  ) >= skua.change_log_end() - $2::int8
 ORDER BY c.id;
 
 -- name: consumers_lock_lanes
@@ -78,10 +85,10 @@ WHERE consumer_id = $1::int4 AND waiting_pos IS NOT NULL
 ORDER BY lane;
 
 -- name: consumers_retired
-SELECT id, name, lanes
-FROM skua.consumers
-WHERE role = 'retired' AND (retry_at IS NULL OR retry_at <= clock_timestamp())
-ORDER BY id;
+SELECT c.id, c.name, coalesce(c.definition, ''), c.lanes
+FROM skua.consumers AS c
+WHERE c.role = 'retired' AND {{of_origin}} AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp())
+ORDER BY c.id;
 
 -- name: consumers_lock_retired
 -- Another session may still build the tables. Its build holds the advisory lock.
@@ -99,6 +106,7 @@ WHERE id = $1::int4;
 
 -- name: consumers_live
 SELECT c.id, c.lanes,
-  skua.change_log_end() - (SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id)
+  skua.change_log_end() - (SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id),
+  coalesce(c.definition, '')
 FROM skua.consumers AS c
 WHERE c.name = $1::text AND c.role = 'live' AND c.state = 'running';

@@ -84,6 +84,8 @@ CREATE UNIQUE INDEX lock_secret_pkey ON skua.lock_secret USING btree (only_row);
 CREATE UNIQUE INDEX metrics_pkey ON skua.metrics USING btree (source);
 CREATE UNIQUE INDEX migrations_pkey ON skua.migrations USING btree (version);
 CREATE UNIQUE INDEX plc_cursor_pkey ON skua.plc_cursor USING btree (is_only);
+CREATE UNIQUE INDEX projections_pkey ON skua.projections USING btree (name, version);
+CREATE UNIQUE INDEX projections_sha256 ON skua.projections USING btree (sha256);
 CREATE UNIQUE INDEX purges_pkey ON skua.purges USING btree (did);
 CREATE UNIQUE INDEX reader_tables_pkey ON skua.reader_tables USING btree (name);
 CREATE UNIQUE INDEX record_fields_pkey ON skua.record_fields USING btree (table_name, column_name);

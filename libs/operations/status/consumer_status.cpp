@@ -42,6 +42,7 @@ constexpr std::size_t kLongestError = 300;
 std::string help_of(const consumers::Consumer& consumer) {
   if (consumer.kind == "webhook") return "Changes that `skua serve` sends to " + consumer.url;
   if (consumer.kind == "pull") return "Changes that a program fetches from `skua serve`";
+  if (consumer.is_own) return consumer.help;
   const consumers::Projection* projection = consumers::find_projection(consumer.name);
   return projection != nullptr ? std::string(projection->help) : "";
 }

@@ -38,4 +38,8 @@ const Projection* find_projection(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
+std::string_view built_in_text(std::string_view name) {
+  return find_projection(name) != nullptr ? projection_text(name) : std::string_view();
+}
+
 }  // namespace skua::consumers

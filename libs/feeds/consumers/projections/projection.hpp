@@ -1,14 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "consumers/own/own_parts.hpp"
+
 namespace skua::consumers {
 
 /// A table of a projection. A build creates it as `skua.<name>_<consumer>`. People read it through
-/// the view `bsky.<name>`, which `skua migrate` creates without rows.
+/// the view `bsky.<name>`, which `skua migrate` creates without rows. The tables and views of a
+/// projection that a user added are in the schema `projections`.
 struct ProjectionTable {
   std::string name;
   /// The columns in the order of the view, and the primary key, in the syntax of CREATE TABLE.
@@ -61,12 +66,22 @@ struct Projection {
   /// number of keys to compare, chosen at random; null for all keys. The tables contain all changes
   /// of the snapshot.
   std::string differences;
+  /// The parts of a projection that a user added. Its statements above are calls of the functions
+  /// that own_functions.hpp creates. Nothing if the projection is built in.
+  std::optional<OwnParts> own = std::nullopt;
 };
 
-/// Returns all projections, sorted by name.
+/// A projection that lives as long as its users: a built-in one, or one from the database.
+using ProjectionRef = std::shared_ptr<const Projection>;
+
+/// Returns all built-in projections, sorted by name. projection_catalog.hpp finds those that users
+/// added, too.
 const std::vector<Projection>& projections();
 
-/// Returns null if there is no projection of this name.
+/// Returns null if there is no built-in projection of this name.
 const Projection* find_projection(std::string_view name);
+
+/// Returns the text of a built-in projection; empty if there is none of this name.
+std::string_view built_in_text(std::string_view name);
 
 }  // namespace skua::consumers

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -18,12 +20,20 @@ namespace {
 
 /// The words of the lines that begin a part. A word without a colon takes no argument.
 constexpr std::string_view kParts[] = {
-    "projection:", "version:", "help:",     "lanes:",          "depends on:", "table:",
-    "index:",      "include:", "fragment:", "internal table:", "fill",        "fold",
-    "drain",       "waiting",  "publish",   "differences",    "view"};
+    "projection:",  "version:",       "help:",           "lanes:",        "depends on:", "table:",
+    "index:",       "include:",       "internal table:", "fragment:",     "fill",        "fold",
+    "drain",        "waiting",        "publish",         "differences",   "rows:",       "sum:",
+    "collections:", "batch seconds:", "batch rows:",     "build seconds:", "view"};
 
 /// A fragment may contain other fragments up to this depth.
 constexpr int kDepth = 8;
+/// An expanded statement has at most this number of bytes. Fragments could multiply a text.
+constexpr std::size_t kLongestStatement = 1'000'000;
+
+// The bounds of the limits that the file of a user may set (OwnLimits).
+constexpr std::int32_t kMostBatchSeconds = 60;
+constexpr std::int32_t kMostBuildSeconds = 7 * 86'400;
+constexpr std::int32_t kMostBatchRows = 10'000'000;
 
 struct Part {
   /// The word of the line, without its colon.
@@ -83,10 +93,16 @@ std::vector<Part> parts_of(std::string_view text) {
 /// Reads the parts of a file, and of the files that it includes.
 class Reader {
  public:
-  explicit Reader(const IncludedFile& included) : included_(included) {}
+  Reader(const IncludedFile& included, std::optional<OwnParts> own)
+      : included_(included), own_(std::move(own)) {}
 
   Projection read(std::string_view text) {
     read_parts(text);
+    if (own_) {
+      for (auto* parts : {&own_->rows, &own_->sums}) {
+        for (OwnRows& part : *parts) expand(part.select);
+      }
+    }
     expand(projection_.fill);
     expand(projection_.fold);
     expand(projection_.drain);
@@ -96,9 +112,13 @@ class Reader {
     }
     require(!projection_.name.empty(), "-- projection: NAME");
     require(!projection_.tables.empty(), "-- table: NAME");
-    require(!projection_.fill.empty(), "-- fill");
-    require(!projection_.fold.empty(), "-- fold");
-    require(!projection_.differences.empty(), "-- differences");
+    if (!own_) require(!projection_.differences.empty(), "-- differences");
+    const bool has_rows = own_ && !own_->rows.empty();
+    if (!has_rows) {
+      require(!projection_.fill.empty(), own_ ? "-- rows: TABLE` or `-- fill" : "-- fill");
+      require(!projection_.fold.empty(), "-- fold");
+    }
+    projection_.own = std::move(own_);
     return std::move(projection_);
   }
 
@@ -112,7 +132,7 @@ class Reader {
     if (kind == "projection") {
       projection_.name = part.argument;
     } else if (kind == "version") {
-      projection_.version = number_of(part);
+      projection_.version = number_of(part, std::numeric_limits<std::int32_t>::max());
     } else if (kind == "help") {
       projection_.help = part.argument;
     } else if (kind == "lanes") {
@@ -146,8 +166,29 @@ class Reader {
       projection_.waiting_pos = body_of(part);
     } else if (kind == "publish") {
       projection_.publish = body_of(part);
-    } else {
+    } else if (kind == "differences") {
       projection_.differences = body_of(part);
+    } else {
+      take_own(part);
+    }
+  }
+
+  /// Takes a part that only the file of a user may have.
+  void take_own(Part& part) {
+    if (!own_) fail(part.line, fmt::format("`-- {}:` is for projections of users", part.kind));
+    const std::string_view kind = part.kind;
+    if (kind == "collections") {
+      own_->collections = names_of(part.argument);
+    } else if (kind == "rows") {
+      own_->rows.push_back({.table = part.argument, .select = body_of(part)});
+    } else if (kind == "sum") {
+      own_->sums.push_back({.table = part.argument, .select = body_of(part)});
+    } else if (kind == "batch seconds") {
+      own_->limits.batch = std::chrono::seconds(number_of(part, kMostBatchSeconds));
+    } else if (kind == "build seconds") {
+      own_->limits.build = std::chrono::seconds(number_of(part, kMostBuildSeconds));
+    } else {
+      own_->limits.rows = number_of(part, kMostBatchRows);
     }
   }
 
@@ -156,12 +197,15 @@ class Reader {
     return std::move(part.body);
   }
 
-  static std::int32_t number_of(const Part& part) {
+  static std::int32_t number_of(const Part& part, std::int32_t most) {
     std::int32_t number = 0;
     const char* const end = part.argument.data() + part.argument.size();
     const auto read = std::from_chars(part.argument.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number < 1) {
-      fail(part.line, "the version is a number from 1 on");
+    if (read.ec != std::errc() || read.ptr != end || number < 1 || number > most) {
+      const bool is_bounded = most != std::numeric_limits<std::int32_t>::max();
+      fail(part.line, is_bounded
+                          ? fmt::format("the number of `-- {}:` is from 1 to {}", part.kind, most)
+                          : fmt::format("the {} is a number from 1 on", part.kind));
     }
     return number;
   }
@@ -181,12 +225,26 @@ class Reader {
   }
   void expand(std::string& sql) const {
     for (int depth = 0; depth < kDepth && sql.find("{{") != std::string::npos; ++depth) {
-      for (const auto& [name, text] : fragments_) boost::replace_all(sql, name, text);
+      for (const auto& [name, text] : fragments_) {
+        if (sql.size() + occurrences(sql, name) * text.size() > kLongestStatement) {
+          throw std::invalid_argument("a statement is longer than 1 MB with its fragments");
+        }
+        boost::replace_all(sql, name, text);
+      }
     }
     if (const std::size_t at = sql.find("{{"); at != std::string::npos) {
       const std::string name = sql.substr(at, sql.find("}}", at) + 2 - at);
       throw std::invalid_argument(name + " is no fragment of the file, or contains itself");
     }
+  }
+
+  static std::size_t occurrences(std::string_view text, std::string_view part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string_view::npos;
+         at = text.find(part, at + part.size())) {
+      ++count;
+    }
+    return count;
   }
 
   static void require(bool has, const char* part) {
@@ -195,6 +253,7 @@ class Reader {
 
   const IncludedFile& included_;
   Projection projection_;
+  std::optional<OwnParts> own_;
   /// The texts of the fragments by name; the names include the braces.
   std::map<std::string, std::string> fragments_;
 };
@@ -202,7 +261,17 @@ class Reader {
 }  // namespace
 
 Projection parse_projection(std::string_view text, const IncludedFile& included) {
-  return Reader(included).read(text);
+  return Reader(included, std::nullopt).read(text);
+}
+
+Projection parse_own_projection(std::string_view text) {
+  const IncludedFile included = [](std::string_view name) -> std::string_view {
+    throw std::invalid_argument(
+        fmt::format("`-- include: {}`: a projection of a user is one file", name));
+  };
+  OwnParts own;
+  own.text = text;
+  return Reader(included, std::move(own)).read(text);
 }
 
 }  // namespace skua::consumers

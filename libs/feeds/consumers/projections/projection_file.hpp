@@ -16,8 +16,8 @@ using IncludedFile = std::function<std::string_view(std::string_view name)>;
 ///
 ///   -- projection: NAME             -- version: NUMBER (1)      -- help: ONE SENTENCE
 ///   -- lanes: several               -- depends on: NAME, NAME
-///   -- table: NAME                  the columns, as in CREATE TABLE; the first table is the main
-///   one
+///   -- table: NAME                  the columns, as in CREATE TABLE; the first one is the main
+///   table
 ///   -- internal table: NAME         the same, without a view
 ///   -- index: (COLUMNS)             of the table above
 ///   -- view                         the views without rows, with their comments, up to an empty line;
@@ -30,5 +30,16 @@ using IncludedFile = std::function<std::string_view(std::string_view name)>;
 /// Other lines that begin with `--` are comments. Throws std::invalid_argument with the line of a
 /// mistake: SQL outside of a part, an unknown fragment, or a missing part.
 Projection parse_projection(std::string_view text, const IncludedFile& included);
+
+/// Reads the file of a user, which has no `-- include:` and may have these parts, too:
+///
+///   -- collections: NSID, NSID      the collections of the records in {keys}
+///   -- rows: TABLE                  a SELECT over {keys} that gives the rows of the records
+///   -- sum: TABLE                   a SELECT over {TABLE of rows}, grouped by the key of the table
+///   -- batch seconds: NUMBER        -- batch rows: NUMBER       -- build seconds: NUMBER
+///
+/// Only reads the parts: own_projection.hpp checks them and makes the statements. Throws
+/// std::invalid_argument.
+Projection parse_own_projection(std::string_view text);
 
 }  // namespace skua::consumers

@@ -5,8 +5,10 @@
 #include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
 
+#include "consumers/own/own_functions.hpp"
 #include "consumers/projections/projection_tables.sql.hpp"
 #include "postgres/parameters.hpp"
+#include "postgres/migrations.hpp"
 #include "postgres/rows.hpp"
 
 namespace skua::consumers {
@@ -16,6 +18,11 @@ std::string table_of(const ProjectionTable& table, std::int32_t consumer_id) {
   return fmt::format("{}_{}", table.name, consumer_id);
 }
 
+/// Returns the schema of the tables, with a dot.
+std::string schema_of(const Projection& projection) {
+  return projection.own ? "projections." : "skua.";
+}
+
 }  // namespace
 
 std::string sql_for(const Projection& projection, std::int32_t consumer_id, std::string_view sql) {
@@ -23,7 +30,7 @@ std::string sql_for(const Projection& projection, std::int32_t consumer_id, std:
   boost::replace_all(text, "{consumer}", std::to_string(consumer_id));
   for (const ProjectionTable& table : projection.tables) {
     boost::replace_all(text, fmt::format("{{{}}}", table.name),
-                       "skua." + table_of(table, consumer_id));
+                       schema_of(projection) + table_of(table, consumer_id));
   }
   return text;
 }
@@ -36,31 +43,51 @@ bool may_change_tables(postgres::Session& session) {
       .boolean(0, 0);
 }
 
+void create_tables(postgres::Session& session, const Projection& projection,
+                   std::int32_t consumer_id) {
+  const std::string schema = schema_of(projection);
+  for (const ProjectionTable& table : projection.tables) {
+    const std::string name = schema + table_of(table, consumer_id);
+    // Rows are updated often. Free space on each page keeps an update from touching the indexes.
+    session.run(fmt::format("CREATE TABLE {} ({}) WITH (fillfactor = 80)", name, table.definition));
+    const std::string view = (projection.own ? "projections." : "bsky.") + table.name;
+    session.run(fmt::format("COMMENT ON TABLE {} IS '{}{}.'", name,
+                            table.is_internal ? "Rows of the projection " : "Rows of ",
+                            table.is_internal ? projection.name : view));
+  }
+}
+
+void fill_tables(postgres::Session& session, const Projection& projection,
+                 std::int32_t consumer_id) {
+  if (projection.own) limit_statements(session, projection.own->limits.build);
+  for (const std::string& sql : projection.fill) session.run(sql_for(projection, consumer_id, sql));
+  if (projection.own) limit_statements(session, std::nullopt);
+  for (const ProjectionTable& table : projection.tables) {
+    const std::string name = schema_of(projection) + table_of(table, consumer_id);
+    for (const std::string& columns : table.indexes) {
+      session.run(fmt::format("CREATE INDEX ON {} {}", name, columns));
+    }
+    session.run("ANALYZE " + name);
+  }
+}
+
 void build_tables(postgres::Session& session, const Projection& projection,
                   std::int32_t consumer_id) {
   session.run(
       "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; "
       "SET LOCAL enable_mergejoin = on; SET LOCAL work_mem = '256MB'; "
       "SET LOCAL maintenance_work_mem = '256MB'");
-  for (const ProjectionTable& table : projection.tables) {
-    // Rows are updated often. Free space on each page keeps an update from touching the indexes.
-    session.run(fmt::format("CREATE TABLE skua.{} ({}) WITH (fillfactor = 80)",
-                            table_of(table, consumer_id), table.definition));
-    session.run(fmt::format("COMMENT ON TABLE skua.{} IS '{}{}.'", table_of(table, consumer_id),
-                            table.is_internal ? "Rows of the projection " : "Rows of bsky.",
-                            table.is_internal ? projection.name : table.name));
+  create_tables(session, projection, consumer_id);
+  if (projection.own) {
+    create_own_functions(session, projection, consumer_id,
+                         keys_of_collections(session, projection));
   }
-  for (const std::string& sql : projection.fill) session.run(sql_for(projection, consumer_id, sql));
-  for (const ProjectionTable& table : projection.tables) {
-    for (const std::string& columns : table.indexes) {
-      session.run(fmt::format("CREATE INDEX ON skua.{} {}", table_of(table, consumer_id), columns));
-    }
-    session.run(fmt::format("ANALYZE skua.{}", table_of(table, consumer_id)));
-  }
+  fill_tables(session, projection, consumer_id);
 }
 
 void show_tables(postgres::Session& session, const Projection& projection,
                  std::int32_t consumer_id) {
+  if (projection.own) return show_own_tables(session, projection, consumer_id);
   for (const ProjectionTable& table : projection.tables) {
     if (table.is_internal) continue;
     session.run(fmt::format("SELECT skua.show_projection('{}', {})", table.name, consumer_id));
@@ -68,6 +95,7 @@ void show_tables(postgres::Session& session, const Projection& projection,
 }
 
 void hide_tables(postgres::Session& session, const Projection& projection) {
+  if (projection.own) return show_own_tables(session, projection, std::nullopt);
   for (const ProjectionTable& table : projection.tables) {
     if (table.is_internal) continue;
     session.run(fmt::format("SELECT skua.show_projection('{}', NULL)", table.name));
@@ -93,36 +121,39 @@ void publish_tables(postgres::Session& session, const Projection& projection,
 }
 
 std::vector<std::string> restore_views(postgres::Session& session) {
-  std::vector<std::string> restored;
-  postgres::Transaction transaction(session);
+  std::vector<std::string> missing;
   for (const Projection& projection : projections()) {
     for (const ProjectionTable& table : projection.tables) {
       if (table.is_internal) continue;
       if (session.query_one<bool>(sql::projection_has_view, table.name)) continue;
-      session.run(
-          fmt::format("CREATE TEMP TABLE restored_view ({}) ON COMMIT DROP", table.definition));
-      const auto columns = session.query_one<std::string>(sql::projection_no_columns);
-      session.run(
-          fmt::format("CREATE VIEW bsky.{} AS SELECT {} WHERE false; DROP TABLE restored_view",
-                      table.name, columns));
-      restored.push_back("bsky." + table.name);
+      missing.push_back("bsky." + table.name);
     }
   }
+  if (missing.empty()) return missing;
+  postgres::Transaction transaction(session);
+  for (const postgres::SchemaFile& file : postgres::schema().definitions) {
+    if (file.name == postgres::kProjectionViews) session.run(std::string(file.sql));
+  }
   transaction.commit();
-  return restored;
+  return missing;
 }
 
-std::string dependents_of_tables(postgres::Session& session, const Projection& projection,
-                                 std::int32_t consumer_id) {
-  std::vector<std::string> names;
-  for (const ProjectionTable& table : projection.tables) {
-    names.push_back("skua." + table_of(table, consumer_id));
+std::string dependents_of_tables(postgres::Session& session, const std::string& name,
+                                 const std::string& definition, std::int32_t consumer_id) {
+  std::vector<std::string> tables;
+  if (!definition.empty()) {
+    tables = own_tables(session, consumer_id);
+  } else if (const Projection* projection = find_projection(name)) {
+    for (const ProjectionTable& table : projection->tables) {
+      tables.push_back("skua." + table_of(table, consumer_id));
+    }
   }
-  return session.query_one<std::string>(sql::projection_dependents, postgres::column(names));
+  return session.query_one<std::string>(sql::projection_dependents, postgres::column(tables));
 }
 
 void drop_tables(postgres::Session& session, const Projection& projection,
                  std::int32_t consumer_id) {
+  if (projection.own) return drop_own_objects(session, consumer_id);
   for (const ProjectionTable& table : projection.tables) {
     session.run(fmt::format("DROP TABLE IF EXISTS skua.{}", table_of(table, consumer_id)));
   }

@@ -18,9 +18,18 @@ std::string sql_for(const Projection& projection, std::int32_t consumer_id, std:
 /// the views. Only the owner of the schema may; a writer may not.
 bool may_change_tables(postgres::Session& session);
 
+/// Creates the tables of a consumer, without indexes. Runs in the caller's transaction.
+void create_tables(postgres::Session& session, const Projection& projection,
+                   std::int32_t consumer_id);
+
+/// Fills the tables from the records, and builds their indexes. Runs in the caller's transaction.
+void fill_tables(postgres::Session& session, const Projection& projection,
+                 std::int32_t consumer_id);
+
 /// Creates the tables of a consumer and fills them from the records that the transaction sees. Runs
 /// in a REPEATABLE READ transaction of the caller. The planner may scan whole tables in this
-/// transaction. All functions below throw postgres::SqlError.
+/// transaction. Throws std::invalid_argument if the database refuses the statements of a user. All
+/// functions throw postgres::SqlError.
 void build_tables(postgres::Session& session, const Projection& projection,
                   std::int32_t consumer_id);
 
@@ -51,8 +60,9 @@ std::vector<std::string> restore_views(postgres::Session& session);
 
 /// Returns the statements that drop the views that read the tables of a consumer, such as "drop
 /// view public.mine", separated by "; ". Empty if there are none. Needs no rights.
-std::string dependents_of_tables(postgres::Session& session, const Projection& projection,
-                                 std::int32_t consumer_id);
+/// The definition is the hash of the text of a user; it is empty for a built-in projection.
+std::string dependents_of_tables(postgres::Session& session, const std::string& name,
+                                 const std::string& definition, std::int32_t consumer_id);
 
 /// Drops the tables of a consumer. Runs in the caller's transaction, and waits for readers of the
 /// tables.

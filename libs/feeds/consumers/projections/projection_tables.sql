@@ -32,9 +32,3 @@ FROM dropped AS d;
 
 -- name: projection_has_view
 SELECT to_regclass('bsky.' || $1::text) IS NOT NULL;
-
--- name: projection_no_columns
--- The columns of the temporary table restored_view as nulls.
-SELECT string_agg(format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname), ', ' ORDER BY a.attnum)
-FROM pg_attribute AS a
-WHERE a.attrelid = to_regclass('pg_temp.restored_view') AND a.attnum > 0;

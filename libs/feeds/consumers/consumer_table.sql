@@ -133,7 +133,7 @@ WHERE c.role <> 'retired'
 ORDER BY c.name, c.role, c.id, l.lane;
 
 -- name: consumers_undropped
-SELECT c.id, c.name, c.kind, c.error
+SELECT c.id, c.name, c.kind, c.version, c.policy, c.profile, c.overrides::text, c.error
 FROM skua.consumers AS c
 WHERE c.role = 'retired' AND c.error IS NOT NULL
 ORDER BY c.name, c.id;

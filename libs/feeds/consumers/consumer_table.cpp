@@ -70,6 +70,10 @@ struct UndroppedConsumer {
   std::int32_t id;
   std::string name;
   std::string kind;
+  std::int32_t version;
+  std::string policy;
+  std::string profile;
+  std::string overrides;
   std::string error;
   std::string definition;
 };
@@ -292,6 +296,10 @@ std::vector<Consumer> read_all_consumers(postgres::Session& session) {
     consumer.id = row.id;
     consumer.name = std::move(row.name);
     consumer.kind = std::move(row.kind);
+    consumer.version = row.version;
+    consumer.policy = std::move(row.policy);
+    consumer.profile = std::move(row.profile);
+    consumer.overrides = std::move(row.overrides);
     consumer.role = "retired";
     consumer.state = "running";
     consumer.error = std::move(row.error);

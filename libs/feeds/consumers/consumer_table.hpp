@@ -118,9 +118,9 @@ struct Consumer {
   std::string policy;
   std::string profile;
   /// JSON.
-  std::string overrides;
+  std::string overrides = "{}";
   /// A JSON object; only a leased consumer has a filter.
-  std::string filter;
+  std::string filter = "{}";
   /// The origin of a webhook's address. The rest of the address may contain a secret.
   std::string url;
   std::string error;

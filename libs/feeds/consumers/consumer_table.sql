@@ -139,7 +139,7 @@ WHERE c.role <> 'retired'
 ORDER BY c.name, c.role, c.id, l.lane;
 
 -- name: consumers_undropped
-SELECT c.id, c.name, c.kind, c.error, coalesce(c.definition, '')
+SELECT c.id, c.name, c.kind, c.version, c.policy, c.profile, c.overrides::text, c.error, coalesce(c.definition, '')
 FROM skua.consumers AS c
 WHERE c.role = 'retired' AND c.error IS NOT NULL
 ORDER BY c.name, c.id;

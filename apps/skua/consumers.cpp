@@ -23,6 +23,7 @@
 #include "consumers/fold_step.hpp"
 #include "consumers/leases/leased_consumers.hpp"
 #include "consumers/projection_upkeep.hpp"
+#include "consumers/projections/projection.hpp"
 #include "consumers/tuning.hpp"
 #include "database.hpp"
 #include "postgres/session.hpp"
@@ -457,6 +458,19 @@ CommandSpecs consumers_commands() {
            [](const Invocation& invocation) { return consumers_run(invocation, true); }}};
 }
 
+namespace {
+
+/// Returns the help of `skua consumers add`, with the projections.
+std::string help_of_add() {
+  std::string text = "Projections:\n";
+  for (const consumers::Projection& each : consumers::projections()) {
+    text += fmt::format("  {:<14} {}\n", each.name, each.help);
+  }
+  return text + "\n" + help_text("skua consumers add");
+}
+
+}  // namespace
+
 CommandSpecs consumer_changes_commands() {
   const OptionUse from{kFrom, {.default_text = "live"}};
   const OptionUse collections =
@@ -465,12 +479,14 @@ CommandSpecs consumer_changes_commands() {
                    "repeatable");
   const OptionUse dids = with_meaning(kDids, "Webhook, pull: changes of this account; repeatable");
   const OptionUse name = required(kConsumerName);
+  CommandSpec add{"consumers add",
+                  "Add a projection, a webhook or a pull consumer",
+                  {kDatabase, name, kLanes, kPolicy, kProfile, kOverrides, kPull, kWebhook, from,
+                   collections, dids, kOps, kKinds},
+                  consumers_add};
+  add.help = help_of_add();
   return {
-      {"consumers add",
-       "Add a projection, a webhook or a pull consumer",
-       {kDatabase, name, kLanes, kPolicy, kProfile, kOverrides, kPull, kWebhook, from, collections,
-        dids, kOps, kKinds},
-       consumers_add},
+      std::move(add),
       {"consumers remove", "Remove a consumer and its tables", {kDatabase, name}, consumers_remove},
       {"consumers pause",
        "Let a consumer read no more changes",

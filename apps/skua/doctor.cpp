@@ -1,5 +1,6 @@
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,11 +31,6 @@ constexpr std::chrono::seconds kHostLimit{10};
 
 const Option<bool> kStrict({.name = "--strict",
                             .meaning = "Exit with 1 also if there is a warning"});
-
-bool has_sources(const Invocation& invocation) {
-  return invocation.has(kRelay) || invocation.has(kTap) || invocation.has(kJetstream) ||
-         invocation.has(kLabeler);
-}
 
 std::vector<doctor::NetworkTarget> targets_of(const Invocation& invocation) {
   using doctor::NetworkTarget;
@@ -87,12 +83,12 @@ void take_over(Invocation& invocation, const RunningSettings& running) {
     if (!invocation.is_given(option)) invocation.give(option, std::move(values));
   };
   if (!names_sources(invocation)) {
-    std::map<std::string, std::vector<std::string>> urls;
+    std::map<std::string, std::vector<std::string>, std::less<>> urls;
     for (const auto& [kind, url] : running.sources) urls[kind].push_back(url);
-    give(kRelay, urls["relay"]);
-    give(kTap, urls["tap"]);
-    give(kJetstream, urls["jetstream"]);
-    give(kLabeler, urls["labeler"]);
+    for (const SourceKind& kind : source_kinds()) {
+      const auto found = urls.find(kind.name());
+      give(*kind.setting, found == urls.end() ? std::vector<std::string>() : found->second);
+    }
   }
   if (!running.verify.empty()) give(kVerify, {running.verify});
   if (!running.plc.empty()) give(kPlc, {running.plc});

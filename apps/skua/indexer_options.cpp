@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "accounts.hpp"
 #include "addresses.hpp"
@@ -53,6 +54,17 @@ std::string read_password(const SettingValue& found) {
   return password;
 }
 
+std::shared_ptr<const sources::Source> relay_source(const Invocation& /*invocation*/,
+                                                    const SettingValue& url) {
+  return std::make_shared<sources::RelaySource>(relay_address(url));
+}
+
+std::shared_ptr<const sources::Source> tap_source(const Invocation& invocation,
+                                                  const SettingValue& /*url*/) {
+  TapAddress found = tap_address(invocation);
+  return std::make_shared<sources::TapSource>(std::move(found.endpoint), std::move(found.password));
+}
+
 std::shared_ptr<const sources::Source> jetstream_source(const Invocation& invocation,
                                                         const SettingValue& url) {
   std::shared_ptr<const transport::ZstdDictionary> dictionary;
@@ -66,6 +78,19 @@ std::shared_ptr<const sources::Source> jetstream_source(const Invocation& invoca
   return std::make_shared<sources::JetstreamSource>(
       stream_address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network"),
       std::move(dictionary));
+}
+
+std::shared_ptr<const sources::Source> labeler_source(const Invocation& /*invocation*/,
+                                                      const SettingValue& url) {
+  return std::make_shared<sources::LabelerSource>(
+      stream_address(url, sources::kSubscribeLabelsPath, "wss://mod.bsky.app"));
+}
+
+/// Returns the addresses of a kind of source.
+std::vector<SettingValue> addresses_of(const Invocation& invocation, const SourceKind& kind) {
+  if (kind.setting->form == OptionText::Form::List) return invocation.find_all(*kind.setting);
+  const auto found = invocation.find(*kind.setting);
+  return found ? std::vector{*found} : std::vector<SettingValue>();
 }
 
 /// Checks that no source is named twice, and that a numeric cursor is used with only one source.
@@ -144,41 +169,40 @@ std::optional<backfill::AuditOptions> audit_options(
 
 }  // namespace
 
+const std::vector<SourceKind>& source_kinds() {
+  static const std::vector<SourceKind> kinds = {
+      {&kRelay, true, relay_source},
+      {&kTap, true, tap_source},
+      {&kJetstream, true, jetstream_source},
+      {&kLabeler, false, labeler_source},
+  };
+  return kinds;
+}
+
 bool names_sources(const Invocation& invocation) {
-  return invocation.is_given(kRelay) || invocation.is_given(kTap) ||
-         invocation.is_given(kJetstream) || invocation.is_given(kLabeler);
+  return std::ranges::any_of(
+      source_kinds(), [&](const SourceKind& kind) { return invocation.is_given(*kind.setting); });
+}
+
+bool has_sources(const Invocation& invocation) {
+  return std::ranges::any_of(source_kinds(),
+                             [&](const SourceKind& kind) { return invocation.has(*kind.setting); });
 }
 
 std::vector<sources::SourceStart> source_choice(const Invocation& invocation) {
   const bool is_named = names_sources(invocation);
-  const auto read = [&]<class T>(const Option<T>& option) {
-    return is_named && !invocation.is_given(option) ? T() : invocation[option];
-  };
-  const auto relay_urls = read(kRelay);
-  const auto labeler_urls = read(kLabeler);
-  const auto tap = read(kTap);
-  const auto jetstream = read(kJetstream);
-  const int kinds = int{!relay_urls.empty()} + int{tap.has_value()} + int{jetstream.has_value()};
-  if (!is_named && kinds > 1) {
-    throw UsageError(
-        "settings name several of a relay, a Tap and a Jetstream: select sources with --relay, "
-        "--tap "
-        "and --jetstream");
-  }
   std::vector<std::shared_ptr<const sources::Source>> named;
-  named.reserve(relay_urls.size() + labeler_urls.size() + 2);
-  for (const SettingValue& url : relay_urls) {
-    named.push_back(std::make_shared<sources::RelaySource>(relay_address(url)));
+  std::vector<std::string_view> exclusive;
+  for (const SourceKind& kind : source_kinds()) {
+    if (is_named && !invocation.is_given(*kind.setting)) continue;
+    const auto addresses = addresses_of(invocation, kind);
+    if (kind.is_exclusive && !addresses.empty()) exclusive.push_back(kind.setting->name);
+    for (const SettingValue& address : addresses) named.push_back(kind.make(invocation, address));
   }
-  if (tap) {
-    TapAddress found = tap_address(invocation);
-    named.push_back(
-        std::make_shared<sources::TapSource>(std::move(found.endpoint), std::move(found.password)));
-  }
-  if (jetstream) named.push_back(jetstream_source(invocation, *jetstream));
-  for (const SettingValue& url : labeler_urls) {
-    named.push_back(std::make_shared<sources::LabelerSource>(
-        stream_address(url, sources::kSubscribeLabelsPath, "wss://mod.bsky.app")));
+  if (!is_named && exclusive.size() > 1) {
+    throw UsageError(
+        fmt::format("settings name several kinds of sources: select sources with the flags {}",
+                    fmt::join(exclusive, ", ")));
   }
   if (named.empty()) invocation.require(kRelay, "wss://HOST");
 

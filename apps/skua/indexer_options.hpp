@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/indexer.hpp"
@@ -14,9 +16,28 @@
 
 namespace skua::cli {
 
+/// A kind of source. Its name, Source::kind(), follows from its setting: `--relay`.
+struct SourceKind {
+  /// The setting with the addresses of the sources of this kind.
+  const OptionText* setting;
+  /// Whether the settings may name only one kind of which this is true. The command line may name
+  /// several.
+  bool is_exclusive;
+  /// Makes a source from an address of the setting. Throws UsageError.
+  std::shared_ptr<const sources::Source> (*make)(const Invocation& invocation,
+                                                 const SettingValue& address);
+
+  std::string_view name() const { return std::string_view(setting->name).substr(2); }
+};
+
+/// Returns all kinds, in the order in which their sources are listed.
+const std::vector<SourceKind>& source_kinds();
+
 /// Returns whether the command line names a source. If it does, sources of other kinds in the
 /// settings are ignored.
 bool names_sources(const Invocation& invocation);
+/// Returns whether the command line or a setting names a source.
+bool has_sources(const Invocation& invocation);
 
 /// Returns the sources of the command line or, without one, the source of the settings. Throws
 /// UsageError if there is none, if settings name several kinds, or for invalid values.

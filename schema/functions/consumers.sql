@@ -18,7 +18,20 @@ CREATE OR REPLACE FUNCTION bsky.is_current(projection text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT coalesce((SELECT p.lag < interval '1 minute' FROM skua.consumer_progress(projection) AS p), false)
 $$;
-COMMENT ON FUNCTION bsky.is_current(text) IS 'True if a projection (post_stats, actor_stats, notifications, post_rules, tag_trends) is built and less than a minute behind. skua.consumer_progress returns its position.';
+COMMENT ON FUNCTION bsky.is_current(text) IS 'True if a projection, such as post_stats, is built and less than a minute behind. skua.consumer_progress returns its position.';
+
+-- A build replaces the view of a projection (skua.show_projection), so a view that exists stays.
+CREATE OR REPLACE FUNCTION skua.declare_projection(name text, columns text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF to_regclass(format('bsky.%I', name)) IS NULL THEN
+    EXECUTE format('CREATE VIEW bsky.%I AS SELECT %s WHERE false', name, (
+      SELECT string_agg(format('NULL::%s AS %I', split_part(c.text, ' ', 2), split_part(c.text, ' ', 1)), ', ' ORDER BY c.place)
+      FROM regexp_split_to_table(columns, ',\s+') WITH ORDINALITY AS c(text, place)));
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION skua.declare_projection(text, text) IS 'Creates the view of a projection, which has no rows before the first build. The columns have the form: name type, name type.';
 
 -- A view that is replaced keeps its grants, and the views of users that read it. Readers see the tables of one consumer or of
 -- the next one, never a part.

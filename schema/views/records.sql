@@ -28,62 +28,33 @@ COMMENT ON COLUMN bsky.records_view.collection_id IS 'The collection of the reco
 COMMENT ON COLUMN bsky.records_view.rkey IS 'The record key, as a number. The key of the table is actor_id, collection_id and rkey.';
 COMMENT ON COLUMN bsky.records_view.name IS 'The handle of the author, or its DID if it has no handle.';
 
--- The condition on cid leaves out the stubs. In the subquery, beside bsky.posts, it would keep a condition on did from using
--- the primary key of each table.
-CREATE OR REPLACE VIEW bsky.all_records AS
-SELECT 'at://' || a.did || '/' || c.nsid || '/' || bsky.rkey_text(t.actor_id, t.collection_id, t.rkey) AS uri,
-       a.did,
-       c.nsid AS collection,
-       bsky.rkey_text(t.actor_id, t.collection_id, t.rkey) AS rkey,
-       bsky.cid_text(t.cid) AS cid,
-       bsky.tid_text(t.rev) AS rev,
-       t.indexed_at
-FROM (
-    SELECT t.actor_id, 1 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.posts t
-    UNION ALL
-    SELECT t.actor_id, 2 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.likes t
-    UNION ALL
-    SELECT t.actor_id, 3 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.reposts t
-    UNION ALL
-    SELECT t.actor_id, 4 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.threadgates t
-    UNION ALL
-    SELECT t.actor_id, 5 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.postgates t
-    UNION ALL
-    SELECT t.actor_id, 6 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.feed_generators t
-    UNION ALL
-    SELECT t.actor_id, 7 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.follows t
-    UNION ALL
-    SELECT t.actor_id, 8 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.blocks t
-    UNION ALL
-    SELECT t.actor_id, 9 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.lists t
-    UNION ALL
-    SELECT t.actor_id, 10 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.list_items t
-    UNION ALL
-    SELECT t.actor_id, 11 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.list_blocks t
-    UNION ALL
-    SELECT t.actor_id, 12 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.starter_packs t
-    UNION ALL
-    SELECT t.actor_id, 13 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.verifications t
-    UNION ALL
-    SELECT t.actor_id, 14 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.profiles t
-    UNION ALL
-    SELECT t.actor_id, 15 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.statuses t
-    UNION ALL
-    SELECT t.actor_id, 16 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.chat_declarations t
-    UNION ALL
-    SELECT t.actor_id, 17 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.notification_declarations t
-    UNION ALL
-    SELECT t.actor_id, 18 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.germ_declarations t
-    UNION ALL
-    SELECT t.actor_id, 19 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.labelers t
-    UNION ALL
-    SELECT t.actor_id, 20 AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.visibility_declarations t
-    UNION ALL
-    SELECT t.actor_id, t.collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.records t
-) t
-LEFT JOIN bsky.actors a ON a.id = t.actor_id
-LEFT JOIN bsky.collections c ON c.id = t.collection_id
-WHERE t.cid IS NOT NULL;
+-- A part for each table of skua.record_tables. The condition on cid leaves out the stubs. In the subquery, beside bsky.posts, it
+-- would keep a condition on did from using the primary key of each table.
+DO $make$
+BEGIN
+  EXECUTE format($view$
+    CREATE OR REPLACE VIEW bsky.all_records AS
+    SELECT 'at://' || a.did || '/' || c.nsid || '/' || bsky.rkey_text(t.actor_id, t.collection_id, t.rkey) AS uri,
+           a.did,
+           c.nsid AS collection,
+           bsky.rkey_text(t.actor_id, t.collection_id, t.rkey) AS rkey,
+           bsky.cid_text(t.cid) AS cid,
+           bsky.tid_text(t.rev) AS rev,
+           t.indexed_at
+    FROM (
+        %s
+        UNION ALL
+        SELECT t.actor_id, t.collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.records t
+    ) t
+    LEFT JOIN bsky.actors a ON a.id = t.actor_id
+    LEFT JOIN bsky.collections c ON c.id = t.collection_id
+    WHERE t.cid IS NOT NULL
+    $view$, (
+    SELECT string_agg(format('SELECT t.actor_id, %s AS collection_id, t.rkey, t.cid, t.rev, t.indexed_at FROM bsky.%I t',
+                             r.collection_id, r.name), ' UNION ALL ' ORDER BY r.collection_id)
+    FROM skua.record_tables AS r));
+END
+$make$;
 COMMENT ON VIEW bsky.all_records IS 'The current records of all tables, without stubs. Records of inactive accounts are included.';
 COMMENT ON COLUMN bsky.all_records.uri IS 'The AT-URI of the record.';
 COMMENT ON COLUMN bsky.all_records.did IS 'The DID of the author.';

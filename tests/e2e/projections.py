@@ -1,11 +1,13 @@
 """The projections of a database: adds them, brings them up to date, and verifies them with `skua consumers`."""
 
 import os
+import pathlib
 import subprocess
 
 from harness import BIN
 
-NAMES = ("actor_stats", "notifications", "post_rules", "post_stats", "tag_trends")
+FILES = pathlib.Path(__file__).resolve().parents[2] / "libs/feeds/consumers/projections"
+NAMES = sorted(file.stem for file in FILES.glob("*.sql") if file.read_text().startswith("-- projection: "))
 
 
 def _skua(url, *arguments):

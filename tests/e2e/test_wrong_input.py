@@ -117,6 +117,15 @@ class WrongInput(EndToEnd):
                 self.assertIn(f"skua.toml: {key}: 'notaurl': ", said)
                 self.assertIn(expected, said)
 
+    def test_settings_that_name_several_kinds_of_sources(self):
+        several = {"SKUA_RELAY": "wss://relay.example", "SKUA_JETSTREAM": "wss://jetstream.example",
+                   "SKUA_LABELER": "wss://labeler.example"}
+        expected = "settings name several kinds of sources: select sources with the flags --relay, --jetstream"
+        for command in ("run", "doctor"):
+            self.assertIn(expected, self.refused(command, environment=several))
+        # The source of the command line is the only one.
+        self.assertIn("--relay: 'notaurl'", self.refused("run", "--relay", "notaurl", environment=several))
+
     def test_a_did_of_no_account(self):
         plc, reason = "did:plc:xxxx", "is malformed: did:plc: is followed by 24 characters"
         listed = self.folder / "dids"

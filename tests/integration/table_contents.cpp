@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "consumers/projections/projection.hpp"
+
 namespace skua::test {
 namespace {
 
@@ -40,11 +42,17 @@ std::string expression_of(const std::string& column, std::string_view type) {
 }  // namespace
 
 std::set<std::string> table_contents(postgres::Session& session) {
+  std::string projections;
+  for (const consumers::Projection& each : consumers::projections()) {
+    projections += (projections.empty() ? "" : ",") + each.name;
+  }
   const postgres::Rows columns = session.run(
       "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_class AS c "
       "JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
       "WHERE c.relnamespace = 'bsky'::regnamespace AND (c.relkind IN ('r', 'p') OR c.relkind = 'v' "
-      "AND c.relname = ANY ('{actor_stats,notifications,post_rules,post_stats,tag_trends}')) "
+      "AND c.relname = ANY ('{" +
+      projections +
+      "}')) "
       "ORDER BY c.relname, a.attnum");
   std::map<std::string, std::string> fields;
   for (std::size_t i = 0; i < columns.size(); ++i) {

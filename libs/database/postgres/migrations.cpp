@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -241,6 +242,14 @@ int former_version(const std::map<int, Applied>& applied, const Schema& schema) 
       schema.former.empty() ? schema.baseline : schema.former.begin()->first));
 }
 
+/// Whether the files of `tables` created a database whose baseline has this checksum.
+/// `Schema::former` has the checksums of former files that created the same tables.
+bool is_baseline(const std::string& checksum, const Schema& schema) {
+  if (checksum == schema.tables_checksum()) return true;
+  const auto [begin, end] = schema.former.equal_range(schema.baseline);
+  return std::any_of(begin, end, [&](const auto& each) { return each.second == checksum; });
+}
+
 /// Returns the migrations after `first` that the database lacks.
 std::vector<Migration> pending_migrations(const std::map<int, Applied>& applied,
                                           const Schema& schema, int first) {
@@ -336,7 +345,7 @@ SchemaChanges pending_changes(Session& session, const Schema& schema) {
     changes.is_new = true;
   } else if (const auto baseline = applied.find(schema.baseline); baseline == applied.end()) {
     first = former_version(applied, schema);
-  } else if (baseline->second.checksum != schema.tables_checksum()) {
+  } else if (!is_baseline(baseline->second.checksum, schema)) {
     throw_changed(fmt::format("{:04}_{}", schema.baseline, kBaseline), baseline->second,
                   schema.tables_checksum());
   }
@@ -360,6 +369,9 @@ SchemaChanges migrate(Session& session, const Schema& schema) {
       logger("store")->debug("applied {}", file.name);
     }
     record_baseline(session, schema);
+    for (const SchemaFile& file : std::span(schema.definitions).first(schema.before_migrations)) {
+      session.run(std::string(file.sql));
+    }
   }
   for (const Migration& migration : changes.migrations) {
     session.run(std::string(migration.sql));

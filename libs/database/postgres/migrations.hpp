@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <span>
@@ -12,7 +13,8 @@
 
 namespace skua::postgres {
 
-/// A file of schema/tables, schema/functions or schema/views, or schema/rights.sql.
+/// A file of schema/tables, schema/functions or schema/views, schema/rights.sql, or the views of
+/// the projections (`projections`).
 struct SchemaFile {
   /// The name with its folder: `views/feed.sql`.
   std::string_view name;
@@ -44,9 +46,13 @@ struct Schema {
   /// The migrations by version. Migrations up to `baseline` are only for former databases.
   std::vector<Migration> migrations;
   std::vector<SchemaFile> definitions;
+  /// The number of files at the beginning of `definitions` whose functions migrations call. A new
+  /// database gets them before the migrations too. Each older database has them already.
+  std::size_t before_migrations = 0;
   /// The databases of former migrations that become the baseline. The key is the version of the
   /// newest migration. The value is the SHA-256 of the checksums in skua.migrations, in the order
-  /// of the versions.
+  /// of the versions. With the version of the baseline, the value is the checksum of former files
+  /// of `tables` that created the same tables.
   std::multimap<int, std::string> former = {};
 
   /// Returns the version of the newest migration.

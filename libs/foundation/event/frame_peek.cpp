@@ -3,78 +3,57 @@
 #include "event/errc.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/frame_fields.hpp"
+#include "repo/cbor_head.hpp"
 
 namespace skua::event {
 namespace {
 
-enum class Major : std::uint8_t {
-  unsigned_integer,
-  negative_integer,
-  bytes,
-  text,
-  list,
-  map,
-  tag,
-  simple
-};
+using repo::CborHead;
+using repo::CborHeadError;
+using repo::CborMajor;
 
 /// Walks through CBOR by its heads only, and skips values without parsing them.
 class Walker {
  public:
-  explicit Walker(ByteView in) : at_(in.data()), end_(in.data() + in.size()) {}
+  explicit Walker(ByteView in) : rest_(in) {}
 
-  struct Head {
-    Major major = Major::simple;
-    std::uint64_t argument = 0;
-  };
-
-  Result<Head> head() {
-    if (at_ == end_) return errc::frame_truncated;
-    Head head;
-    head.major = static_cast<Major>(*at_ >> 5);
-    const unsigned low = *at_ & 0x1fU;
-    ++at_;
-    if (low < 24) {
-      head.argument = low;
-      return head;
-    }
-    if (low > 27) return errc::frame_malformed;  // also refuses indefinite lengths
-    const std::size_t size = std::size_t{1} << (low - 24);
-    if (left() < size) return errc::frame_truncated;
-    for (std::size_t i = 0; i < size; ++i) head.argument = head.argument << 8 | *at_++;
-    return head;
+  Result<CborHead> head() {
+    CborHead head;
+    const CborHeadError error = read_cbor_head(rest_, head);
+    if (error == CborHeadError::None) return head;
+    return error == CborHeadError::Truncated ? errc::frame_truncated : errc::frame_malformed;
   }
 
   /// Reads the content of a byte or text string after its head was read.
   Result<std::string_view> content(std::uint64_t size) {
-    if (size > left()) return errc::frame_truncated;
-    const std::string_view text(reinterpret_cast<const char*>(at_), size);
-    at_ += size;
+    if (size > rest_.size()) return errc::frame_truncated;
+    const std::string_view text = as_text(rest_.first(size));
+    rest_ = rest_.subspan(size);
     return text;
   }
 
   /// Skips the rest of a value after its head was read.
-  Result<void> skip(Head head) {
+  Result<void> skip(CborHead head) {
     std::uint64_t pending = 0;  // the number of values that are still to be skipped
     while (true) {
       switch (head.major) {
-        case Major::bytes:
-        case Major::text:
-          if (head.argument > left()) return errc::frame_truncated;
-          at_ += head.argument;
+        case CborMajor::bytes:
+        case CborMajor::text:
+          if (head.argument > rest_.size()) return errc::frame_truncated;
+          rest_ = rest_.subspan(head.argument);
           break;
-        case Major::list:
-        case Major::map:
+        case CborMajor::list:
+        case CborMajor::map:
           // Each value has at least one byte, so a larger number of values is false.
-          if (head.argument > left()) return errc::frame_truncated;
-          pending += head.major == Major::map ? head.argument * 2 : head.argument;
+          if (head.argument > rest_.size()) return errc::frame_truncated;
+          pending += head.major == CborMajor::map ? head.argument * 2 : head.argument;
           break;
-        case Major::tag:
+        case CborMajor::tag:
           ++pending;
           break;
-        case Major::unsigned_integer:
-        case Major::negative_integer:
-        case Major::simple:
+        case CborMajor::unsigned_integer:
+        case CborMajor::negative_integer:
+        case CborMajor::simple:
           break;
       }
       if (pending == 0) return {};
@@ -93,11 +72,11 @@ class Walker {
   Result<void> entries(F&& visit) {
     const auto map = head();
     if (!map) return map.error();
-    if (map->major != Major::map) return errc::frame_malformed;
+    if (map->major != CborMajor::map) return errc::frame_malformed;
     for (std::uint64_t i = 0; i < map->argument; ++i) {
       const auto key_head = head();
       if (!key_head) return key_head.error();
-      if (key_head->major != Major::text) return errc::frame_malformed;
+      if (key_head->major != CborMajor::text) return errc::frame_malformed;
       const auto key = content(key_head->argument);
       if (!key) return key.error();
       const auto value = head();
@@ -110,10 +89,7 @@ class Walker {
   }
 
  private:
-  std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
-
-  const std::uint8_t* at_;
-  const std::uint8_t* end_;
+  ByteView rest_;
 };
 
 /// Represents all operations that do not matter for routing.
@@ -144,16 +120,16 @@ Result<FramePeek> peek_frame(ByteView frame) {
   std::optional<std::int64_t> op;
   std::optional<std::string_view> t;
   using Go = Walker::Go;
-  const auto header = walker.entries([&](std::string_view key, Walker::Head value) -> Result<Go> {
-    if (key == "t" && value.major == Major::text) {
+  const auto header = walker.entries([&](std::string_view key, CborHead value) -> Result<Go> {
+    if (key == "t" && value.major == CborMajor::text) {
       const auto text = walker.content(value.argument);
       if (!text) return text.error();
       t = *text;
       return Go::On;
     }
-    if (key == "op" && value.major == Major::unsigned_integer) {
+    if (key == "op" && value.major == CborMajor::unsigned_integer) {
       op = value.argument == 1 ? 1 : kOtherOp;
-    } else if (key == "op" && value.major == Major::negative_integer) {
+    } else if (key == "op" && value.major == CborMajor::negative_integer) {
       op = value.argument == 0 ? -1 : kOtherOp;  // CBOR stores -1 - argument
     }
     if (const auto skipped = walker.skip(value); !skipped) return skipped.error();
@@ -165,16 +141,16 @@ Result<FramePeek> peek_frame(ByteView frame) {
   peek.type = *type;
   if (peek.type == MessageType::Error || peek.type == MessageType::Info) return peek;
 
-  const auto body = walker.entries([&](std::string_view key, Walker::Head value) -> Result<Go> {
-    if (key == "seq" && value.major == Major::unsigned_integer) {
+  const auto body = walker.entries([&](std::string_view key, CborHead value) -> Result<Go> {
+    if (key == "seq" && value.major == CborMajor::unsigned_integer) {
       if (value.argument <= static_cast<std::uint64_t>(kMaxSeq)) {
         peek.seq = static_cast<std::int64_t>(value.argument);
       }
-    } else if (value.major == Major::text && key == did_key(peek.type)) {
+    } else if (value.major == CborMajor::text && key == did_key(peek.type)) {
       const auto text = walker.content(value.argument);
       if (!text) return text.error();
       peek.did = *text;
-    } else if (value.major == Major::text && has_revision(peek.type) &&
+    } else if (value.major == CborMajor::text && has_revision(peek.type) &&
                (key == "rev" || key == "time")) {
       const auto text = walker.content(value.argument);
       if (!text) return text.error();

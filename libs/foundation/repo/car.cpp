@@ -45,21 +45,23 @@ Result<ByteView> take_section(ByteView& in) {
   return section;
 }
 
+enum class Taken : std::uint8_t { Block, Nothing };
+
 /// Removes sections from the front of `in` up to a block whose CID has SHA-256 and one of the two
 /// codecs of repositories. Other blocks are skipped, because nothing in a repository refers to
-/// them. Returns nothing if there is no further block. Returns an error for a section that is not a
-/// block.
-Result<std::optional<CarBlock>> take_block(ByteView& in) {
+/// them. Returns an error for a section that is not a block.
+Result<Taken> take_block(ByteView& in, CarBlock& out) {
   while (!in.empty()) {
     const auto section = take_section(in);
     if (!section) return section.error();
     if (section->size() >= Cid::kBinarySize && Cid::is_binary(section->first(Cid::kBinarySize))) {
-      return std::optional(
-          CarBlock{Cid::from_trusted_bytes(section->data()), section->subspan(Cid::kBinarySize)});
+      out.cid = Cid::from_trusted_bytes(section->data());
+      out.data = section->subspan(Cid::kBinarySize);
+      return Taken::Block;
     }
     if (Cid::size_of_any(*section) == 0) return errc::car_bad_cid;
   }
-  return std::optional<CarBlock>();
+  return Taken::Nothing;
 }
 
 /// Removes the header from the front of `car` and fills `roots`.
@@ -120,7 +122,10 @@ Result<CarReader> CarReader::open(ByteView car) {
 }
 
 Result<std::optional<CarBlock>> CarReader::next() {
-  return take_block(rest_);
+  CarBlock block;
+  const auto taken = take_block(rest_, block);
+  if (!taken) return taken.error();
+  return *taken == Taken::Block ? std::optional(block) : std::nullopt;
 }
 
 std::size_t section_of(ByteView car, const CarBlock& block) {
@@ -145,13 +150,13 @@ Result<void> load_car(ByteView car, LoadedCar& out) {
   reset(out.blocks, car.size());
   out.duplicates = 0;
   if (const auto header = take_header(car, out.roots); !header) return header.error();
+  CarBlock block;
   for (;;) {
-    const auto block = take_block(car);
-    if (!block) return block.error();
-    if (!*block) return {};
-    const auto& [cid, data] = **block;
-    if (atproto::sha256(data) != cid.digest) return errc::car_hash_mismatch;
-    if (!out.blocks.emplace(cid.digest, data).second) ++out.duplicates;
+    const auto taken = take_block(car, block);
+    if (!taken) return taken.error();
+    if (*taken == Taken::Nothing) return {};
+    if (atproto::sha256(block.data) != block.cid.digest) return errc::car_hash_mismatch;
+    if (!out.blocks.emplace(block.cid.digest, block.data).second) ++out.duplicates;
   }
 }
 

@@ -6,26 +6,10 @@
 #include <cbor.h>
 
 #include "base/bytes.hpp"
+#include "repo/cbor_head.hpp"
 #include "repo/errc.hpp"
 
 namespace skua::repo {
-
-/// The major types of CBOR (RFC 8949, section 3.1) that DAG-CBOR uses: the upper three bits of an
-/// item's first byte. Private to this library's readers and writers.
-enum class CborMajor : std::uint8_t {
-  unsigned_integer = 0,
-  negative_integer = 1,
-  bytes = 2,
-  text = 3,
-  list = 4,
-  map = 5,
-  tag = 6,
-};
-
-/// Returns the first byte of an item, with zeros for the five bits of its argument.
-constexpr std::uint8_t cbor_type_bits(CborMajor major) {
-  return static_cast<std::uint8_t>(static_cast<unsigned>(major) << 5U);
-}
 
 /// The tag of a CID link (DAG-CBOR specification, "Links").
 inline constexpr std::uint64_t kCborLinkTag = 42;

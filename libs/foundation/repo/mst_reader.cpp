@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "atproto/data_model.hpp"
+#include "repo/cbor_head.hpp"
 #include "repo/cbor_item.hpp"
 #include "repo/dag_cbor.hpp"
 #include "repo/errc.hpp"
@@ -43,7 +44,7 @@ class NodeReader {
 
   /// Reads the whole block.
   bool read(MstNode& out) {
-    std::uint32_t entries = 0;
+    std::uint64_t entries = 0;
     if (!fixed(kNode) || !head(CborMajor::list, entries) || entries > rest_.size() / kMinEntry)
       return false;
     out.entries.resize(entries);
@@ -58,9 +59,15 @@ class NodeReader {
   static constexpr std::size_t kMinEntry = 53;
 
   bool read_entry(MstNodeEntry& out) {
-    return fixed(kEntry) && bytes(out.suffix) && fixed(kPrefix) &&
-           head(CborMajor::unsigned_integer, out.prefix) && out.prefix <= kMaxMstKey &&
+    return fixed(kEntry) && bytes(out.suffix) && fixed(kPrefix) && prefix(out.prefix) &&
            fixed(kTree) && subtree(out.tree) && fixed(kValue) && value(out.value);
+  }
+
+  bool prefix(std::uint32_t& out) {
+    std::uint64_t length = 0;
+    if (!head(CborMajor::unsigned_integer, length) || length > kMaxMstKey) return false;
+    out = static_cast<std::uint32_t>(length);
+    return true;
   }
 
   /// Reads the link of an entry. Skips a link of another form.
@@ -82,25 +89,16 @@ class NodeReader {
     return true;
   }
 
-  /// Reads the head of an item in its shortest form. No block is large enough for 64-bit heads.
-  bool head(CborMajor major, std::uint32_t& argument) {
-    if (rest_.empty() || (rest_.front() & 0xe0U) != cbor_type_bits(major)) return false;
-    const unsigned info = rest_.front() & 0x1fU;
-    rest_ = rest_.subspan(1);
-    argument = info;
-    if (info < 24) return true;
-    if (info > 26) return false;
-    const std::size_t size = std::size_t{1} << (info - 24);
-    if (rest_.size() < size) return false;
-    argument = 0;
-    for (const std::uint8_t byte : rest_.first(size)) argument = argument << 8U | byte;
-    rest_ = rest_.subspan(size);
-    constexpr std::array<std::uint32_t, 3> kTooSmall = {23, 0xff, 0xffff};
-    return argument > kTooSmall[info - 24];
+  /// Reads the head of an item in its shortest form.
+  bool head(CborMajor major, std::uint64_t& argument) {
+    CborHead head;
+    if (read_cbor_head(rest_, head) != CborHeadError::None) return false;
+    argument = head.argument;
+    return head.major == major && head.is_shortest;
   }
 
   bool bytes(ByteView& out) {
-    std::uint32_t size = 0;
+    std::uint64_t size = 0;
     if (!head(CborMajor::bytes, size) || size > rest_.size()) return false;
     out = rest_.first(size);
     rest_ = rest_.subspan(size);

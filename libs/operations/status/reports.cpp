@@ -224,13 +224,14 @@ std::string filtered_text(const json& metrics) {
                      counted(records, "record"), counted(messages, "message"));
 }
 
+constexpr const char* kRelay = "relay:";
 constexpr const char* kLabeler = "labeler:";
 
 /// Returns what a running source reports of its verification.
 std::string verification_text(const std::string& source, const json& metrics) {
   // The messages that a standby sent while it was read are counted with the relay that is read now.
   if (metrics.value("role", "") == "standby") return "stands by";
-  if (source.starts_with("tap:") || source.starts_with("jetstream:")) {
+  if (!source.starts_with(kRelay) && !source.starts_with(kLabeler)) {
     return "unverified source: its messages contain no signatures";
   }
   if (!metrics.value("is_verified", false)) {

@@ -7,6 +7,14 @@
 -- table: actor_stats
 actor_id int8 NOT NULL PRIMARY KEY, followers int4 NOT NULL, follows int4 NOT NULL, posts int4 NOT NULL
 
+-- view
+SELECT skua.declare_projection('actor_stats', 'actor_id int8, followers int4, follows int4, posts int4');
+COMMENT ON VIEW bsky.actor_stats IS 'The followers, follows and posts of an account. Empty until `skua consumers add actor_stats` has built it. An account without a row has none.';
+COMMENT ON COLUMN bsky.actor_stats.actor_id IS 'The account (bsky.actors.id).';
+COMMENT ON COLUMN bsky.actor_stats.followers IS 'The number of accounts that follow it.';
+COMMENT ON COLUMN bsky.actor_stats.follows IS 'The number of accounts that it follows.';
+COMMENT ON COLUMN bsky.actor_stats.posts IS 'The number of its posts, including replies.';
+
 -- fill
 INSERT INTO {actor_stats} (actor_id, followers, follows, posts)
 SELECT actor_id, sum(followers), sum(follows), sum(posts) FROM (

@@ -15,6 +15,20 @@ collection_id int4 NOT NULL, reason int4 NOT NULL, subject_actor int8, subject_c
 PRIMARY KEY (rkey, actor_id, collection_id, recipient)
 -- index: (recipient, sort_at)
 
+-- view
+SELECT skua.declare_projection('notifications', 'recipient int8, actor_id int8, collection_id int4, rkey int8, reason int4,
+  subject_actor int8, subject_collection int4, subject_rkey int8, sort_at timestamptz');
+COMMENT ON VIEW bsky.notifications IS 'Notifications: a record notifies a recipient at most once, and never its own author. Empty until `skua consumers add notifications` has built it. bsky.notifications_view has names in place of numbers.';
+COMMENT ON COLUMN bsky.notifications.recipient IS 'The number of the notified account (bsky.actors.id).';
+COMMENT ON COLUMN bsky.notifications.actor_id IS 'The number of the author of the record (bsky.actors.id).';
+COMMENT ON COLUMN bsky.notifications.collection_id IS 'The collection of the record (bsky.collections.id).';
+COMMENT ON COLUMN bsky.notifications.rkey IS 'The record key of the record, as a number.';
+COMMENT ON COLUMN bsky.notifications.reason IS '1: like. 2: like of a post that the recipient reposted. 3: repost. 4: repost of a post that the recipient reposted. 5: follow. 6: mention. 7: quote. 8: reply to a post of the recipient, at most five posts above.';
+COMMENT ON COLUMN bsky.notifications.subject_actor IS 'The account of the subject (bsky.actors.id): the record of the recipient that the notification is about. Null for a follow and a mention.';
+COMMENT ON COLUMN bsky.notifications.subject_collection IS 'The collection of the subject (bsky.collections.id).';
+COMMENT ON COLUMN bsky.notifications.subject_rkey IS 'The record key of the subject, as a number.';
+COMMENT ON COLUMN bsky.notifications.sort_at IS 'The earlier of the times at which the record was created and indexed.';
+
 -- include: post_queue
 
 -- Posts that a batch concerns indirectly wait in the queue. These are the posts up to five levels below a post that was added

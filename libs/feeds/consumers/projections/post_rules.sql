@@ -16,6 +16,22 @@ has_invalid_root boolean NOT NULL, PRIMARY KEY (actor_id, rkey)
 -- index: (root_actor, actor_id) WHERE root_actor IS NOT NULL
 -- index: (parent_actor, parent_rkey) WHERE violates_threadgate
 
+-- view
+SELECT skua.declare_projection('post_rules', 'actor_id int8, rkey int8, root_actor int8, root_rkey int8, parent_actor int8,
+  parent_rkey int8, violates_threadgate boolean, violates_embedding_rules boolean, is_hidden boolean,
+  has_invalid_root boolean');
+COMMENT ON VIEW bsky.post_rules IS 'Posts that break rules, and replies for which the rules of the threadgate depend on follows or lists. Empty until `skua consumers add post_rules` has built it. A post without a row breaks no rule.';
+COMMENT ON COLUMN bsky.post_rules.actor_id IS 'The author of the post (bsky.actors.id).';
+COMMENT ON COLUMN bsky.post_rules.rkey IS 'The record key of the post, as a number.';
+COMMENT ON COLUMN bsky.post_rules.root_actor IS 'The account of the first post of the thread (bsky.actors.id).';
+COMMENT ON COLUMN bsky.post_rules.root_rkey IS 'The record key of the first post of the thread, as a number.';
+COMMENT ON COLUMN bsky.post_rules.parent_actor IS 'The account of the parent post (bsky.actors.id).';
+COMMENT ON COLUMN bsky.post_rules.parent_rkey IS 'The record key of the parent post, as a number.';
+COMMENT ON COLUMN bsky.post_rules.violates_threadgate IS 'True if the threadgate of the first post does not allow the author to reply. The author of the first post always may. A list counts with the items of its owner. The reply does not count in the replies of its parent, and notifies nobody of a reply.';
+COMMENT ON COLUMN bsky.post_rules.violates_embedding_rules IS 'True if the postgate of the quoted post forbids quotes by others, or detaches this quote. The post does not notify the author of the quoted post.';
+COMMENT ON COLUMN bsky.post_rules.is_hidden IS 'True if the threadgate names the reply in hiddenReplies.';
+COMMENT ON COLUMN bsky.post_rules.has_invalid_root IS 'True if the parent is known and belongs to another thread than the reply states.';
+
 -- include: post_queue
 
 -- A key has one of these kinds. 1: the thread of a post. 2: the quotes of a post. 3: the replies to a post. 4: the replies of

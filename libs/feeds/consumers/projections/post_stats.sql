@@ -10,6 +10,17 @@
 rkey int8 NOT NULL, actor_id int8 NOT NULL, likes int4 NOT NULL, reposts int4 NOT NULL, replies int4 NOT NULL,
 quotes int4 NOT NULL, PRIMARY KEY (actor_id, rkey)
 
+-- view
+SELECT skua.declare_projection('post_stats', 'actor_id int8, rkey int8, likes int4, reposts int4, replies int4,
+  quotes int4');
+COMMENT ON VIEW bsky.post_stats IS 'The numbers of likes, reposts, replies and quotes of a post. Empty until `skua consumers add post_stats` has built it. A post without a row has none.';
+COMMENT ON COLUMN bsky.post_stats.actor_id IS 'The author of the post (bsky.actors.id).';
+COMMENT ON COLUMN bsky.post_stats.rkey IS 'The record key of the post, as a number.';
+COMMENT ON COLUMN bsky.post_stats.likes IS 'The number of accounts that like the post.';
+COMMENT ON COLUMN bsky.post_stats.reposts IS 'The number of accounts that reposted it.';
+COMMENT ON COLUMN bsky.post_stats.replies IS 'The number of posts that reply to it directly, without those that violate the threadgate, if the projection post_rules exists.';
+COMMENT ON COLUMN bsky.post_stats.quotes IS 'The number of posts that quote it.';
+
 -- fill
 INSERT INTO {post_stats} (actor_id, rkey, likes, reposts, replies, quotes)
 SELECT actor_id, rkey, sum(likes), sum(reposts), sum(replies), sum(quotes) FROM (

@@ -12,7 +12,7 @@
 namespace skua::consumers {
 
 /// A table of a projection. A build creates it as `skua.<name>_<consumer>`. People read it through
-/// the view `bsky.<name>`, which schema/tables/projections.sql creates without rows. The tables and
+/// the view `bsky.<name>`, which `skua migrate` creates without rows. The tables and
 /// views of a projection that a user added are in the schema `projections`.
 struct ProjectionTable {
   std::string name;
@@ -29,7 +29,7 @@ struct ProjectionTable {
 /// for the table `name` of the build, and `{consumer}` for the number of the consumer.
 ///
 /// A new projection needs a file `NAME.sql` in this folder (projection_file.hpp describes the
-/// form), and a migration that creates its views without rows.
+/// form).
 struct Projection {
   std::string name;
   /// The version must increase when the content of the tables changes for equal records. skua then

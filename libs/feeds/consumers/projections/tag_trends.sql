@@ -7,6 +7,13 @@
 rkey int8 NOT NULL, hour timestamptz NOT NULL, actor_id int8 NOT NULL, tag text NOT NULL, PRIMARY KEY (actor_id, rkey, tag)
 -- index: (tag, hour)
 
+-- view
+SELECT skua.declare_projection('tag_trends', 'hour timestamptz, tag text, posts int4');
+COMMENT ON VIEW bsky.tag_trends IS 'The number of posts with a tag in an hour. Empty until `skua consumers add tag_trends` has built it.';
+COMMENT ON COLUMN bsky.tag_trends.hour IS 'The beginning of the hour, in UTC.';
+COMMENT ON COLUMN bsky.tag_trends.tag IS 'The tag, in its normal form (bsky.normal_tag).';
+COMMENT ON COLUMN bsky.tag_trends.posts IS 'The number of posts with the tag.';
+
 -- table: tag_trends
 hour timestamptz NOT NULL, posts int4 NOT NULL, tag text NOT NULL, PRIMARY KEY (hour, tag)
 

@@ -15,6 +15,10 @@ namespace {
 /// Makes the baseline a database of migration 62 again. Views and functions are not those of that
 /// time, except some.
 const std::string kUndo = R"(
+DROP SCHEMA projections CASCADE;
+ALTER TABLE skua.consumers DROP CONSTRAINT consumers_definition, DROP COLUMN definition;
+DROP TABLE skua.projections;
+DELETE FROM skua.reader_tables WHERE name = 'projections';
 DROP TABLE skua.schema_files;
 ALTER TABLE skua.consumer_lanes DROP COLUMN waiting_pos, DROP COLUMN is_paced, DROP COLUMN failing_since,
   DROP COLUMN failures, DROP COLUMN cause, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
@@ -100,7 +104,7 @@ TEST_F(UpgradeTest, a_database_of_migration_62_gets_the_schema_of_a_new_one) {
   ASSERT_NE(value(test::kSchemaText), before_);
   const SchemaChanges applied = migrate(session(), schema_);
   EXPECT_EQ(applied.migrations.front().label(), "0063_delivery_failures");
-  EXPECT_EQ(applied.migrations.back().label(), "0070_baseline");
+  EXPECT_EQ(applied.migrations.back().label(), schema_.migrations.back().label());
   const std::string after = value(test::kSchemaText);
   EXPECT_TRUE(after == before_) << test::first_difference(before_, after);
   EXPECT_TRUE(pending_changes(session(), schema_).empty());

@@ -3,7 +3,7 @@ WITH tables AS (
   SELECT format('%I.%I', n.nspname, c.relname) AS name,
     has_table_privilege(c.oid, 'SELECT')
       AND (
-        n.nspname = 'skua' AND c.relname IN ('migrations', 'schema_files', 'reader_tables')
+        n.nspname = 'skua' AND c.relname IN ('migrations', 'schema_files', 'reader_tables', 'projections')
         OR has_table_privilege(c.oid, 'INSERT')
           AND has_table_privilege(c.oid, 'UPDATE')
           AND has_table_privilege(c.oid, 'DELETE')

@@ -23,7 +23,8 @@ constexpr std::string_view kParts[] = {
     "projection:",  "version:",       "help:",           "lanes:",        "depends on:", "table:",
     "index:",       "include:",       "internal table:", "fragment:",     "fill",        "fold",
     "drain",        "waiting",        "publish",         "differences",   "rows:",       "sum:",
-    "collections:", "batch seconds:", "batch rows:",     "build seconds:", "view"};
+    "collections:", "batch seconds:", "batch rows:",     "build seconds:",
+    "view"};
 
 /// A fragment may contain other fragments up to this depth.
 constexpr int kDepth = 8;
@@ -156,6 +157,7 @@ class Reader {
       fragments_.insert_or_assign("{{" + part.argument + "}}", std::move(part.body));
     } else if (kind == "view") {
       // `skua migrate` applies this part (libs/database/postgres/embed_schema.cmake).
+      if (own_) fail(part.line, "`-- view` is for built-in projections");
     } else if (kind == "fill") {
       projection_.fill.push_back(body_of(part));
     } else if (kind == "fold") {

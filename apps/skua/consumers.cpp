@@ -30,6 +30,7 @@
 #include "status/consumer_status.hpp"
 #include "streams/change_filter.hpp"
 #include "streams/leased/leased_batch.hpp"
+#include "streams/leased/letter_event.hpp"
 #include "streams/leased/pull_server.hpp"
 #include "streams/leased/webhook_sender.hpp"
 #include "transport/endpoint.hpp"
@@ -403,7 +404,8 @@ int consumers_reset(const Invocation& invocation) {
                    [&](postgres::Session& session) {
                      consumers::reset_consumer(
                          session, name,
-                         skip ? consumers::AfterStop::Skip : consumers::AfterStop::Retry);
+                         skip ? consumers::AfterStop::Skip : consumers::AfterStop::Retry,
+                         streams::read_letter_event);
                    });
   }
   if (skip) throw UsageError("give --from or --skip, not both");

@@ -198,6 +198,7 @@ class Judge {
     const char* what = "deliveries fail";
     if (is_projection()) what = "changes cannot be applied";
     if (consumer_.kind == "pull") what = "its program reports failures";
+    if (lane.cause == FailureCause::Expiry) what = "changes are not acknowledged";
     constexpr std::size_t kSeconds = 19;
     // The error comes first, because a table may cut the end of the text.
     return fmt::format("{} ({} since {}Z, {})", with_error(what, lane.error),

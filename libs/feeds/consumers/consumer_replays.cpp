@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/account_number.hpp"
+#include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "consumers/consumer_replays.sql.hpp"
@@ -61,6 +63,8 @@ std::string receiver_cure(const Consumer& consumer, FailureCause cause) {
           url, add_again(consumer));
     case FailureCause::Busy:
       return fmt::format("Look at the log of the receiver of {}, or of the proxy before it.", url);
+    case FailureCause::Expiry:
+      return "Look at the log of `skua serve`: the process ended during a request.";
     case FailureCause::Change:
     case FailureCause::Tables:
     case FailureCause::Lock:
@@ -79,7 +83,19 @@ std::string policy_text(const Consumer& consumer) {
   return policy == "block_lane" ? "stops its lane" : "stops the consumer";
 }
 
+/// Tells the operator of a pull consumer how to correct its program.
+const char* program_cure(FailureCause cause) {
+  return cause == FailureCause::Expiry
+             ? "Look at the log of the program that fetches the changes: it ended before it "
+               "acknowledged them, or it needs a longer lease (`lease_seconds`)."
+             : "Look at the log of the program that fetches the changes.";
+}
+
 constexpr std::size_t kLettersOfRound = 100;
+
+Bytes bytes_of(std::string_view text) {
+  return {text.begin(), text.end()};
+}
 
 const char* operation_text(std::int32_t operation) {
   constexpr const char* kTexts[] = {"create", "update", "delete"};
@@ -138,7 +154,8 @@ void replay(postgres::Session& session, const Projection& projection, const Cons
 }  // namespace
 
 std::string failure_cure(const Consumer& consumer, const ConsumerLane& lane) {
-  const bool counts = lane.cause == FailureCause::Change || lane.cause == FailureCause::Slow;
+  const bool counts = lane.cause == FailureCause::Change || lane.cause == FailureCause::Slow ||
+                      lane.cause == FailureCause::Expiry;
   const std::string until =
       counts
           ? fmt::format(
@@ -157,9 +174,8 @@ std::string failure_cure(const Consumer& consumer, const ConsumerLane& lane) {
   if (consumer.kind == "projection") {
     return "Look at the error: it may be the disk, a right or a lock. " + until;
   }
-  const std::string cure = consumer.kind == "webhook"
-                               ? receiver_cure(consumer, lane.cause)
-                               : "Look at the log of the program that fetches the changes.";
+  const std::string cure =
+      consumer.kind == "webhook" ? receiver_cure(consumer, lane.cause) : program_cure(lane.cause);
   return fmt::format("{} {} To skip all changes that wait: `skua consumers reset {} --from live`.",
                      cure, until, consumer.name);
 }
@@ -167,8 +183,12 @@ std::string failure_cure(const Consumer& consumer, const ConsumerLane& lane) {
 std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                                  const std::string& consumer, std::int32_t lane,
                                                  std::int64_t position, const std::string& error,
+                                                 const ReadLetterEvent& read_event,
                                                  const std::string& sqlstate) {
-  const auto change = session.query_one<LoggedChange>(sql::consumers_change, position);
+  const auto found = session.query_first<LoggedChange>(sql::consumers_change, position);
+  if (!found) return std::nullopt;
+  const LoggedChange& change = *found;
+  const LetterEvent event = read_event ? read_event(session, position) : LetterEvent();
   return tables::write_consumer_letter(session,
                                        {.consumer = consumer,
                                         .lane = lane,
@@ -178,7 +198,8 @@ std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                         .actor_id = change.actor_id,
                                         .collection_id = change.collection_id,
                                         .rkey = change.rkey,
-                                        .payload = {},
+                                        .payload = bytes_of(event.event),
+                                        .short_payload = bytes_of(event.keys),
                                         .error = error,
                                         .sqlstate = sqlstate},
                                        system_clock().now());

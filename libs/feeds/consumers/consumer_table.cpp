@@ -54,6 +54,7 @@ struct ListedLane {
   std::string cause;
   bool is_leased;
   bool is_abandoned;
+  std::int64_t lease_expiries;
 };
 
 Consumer consumer_of(const ListedLane& row) {
@@ -93,7 +94,8 @@ ConsumerLane lane_of(const ListedLane& row) {
           .failures = row.failures.value_or(0),
           .cause = failure_cause(row.cause),
           .is_leased = row.is_leased,
-          .is_abandoned = row.is_abandoned};
+          .is_abandoned = row.is_abandoned,
+          .lease_expiries = row.lease_expiries};
 }
 
 /// A row of consumers_skip.
@@ -189,12 +191,13 @@ void rebuild_consumer(postgres::Session& session, const std::string& name) {
   change.commit();
 }
 
-void reset_consumer(postgres::Session& session, const std::string& name, AfterStop after) {
+void reset_consumer(postgres::Session& session, const std::string& name, AfterStop after,
+                    const ReadLetterEvent& read_event) {
   ConsumerChange change(session);
   require_consumer(session, name);
   if (after == AfterStop::Skip) {
     for (const auto& [lane, pos, error] : session.query<SkippedChange>(sql::consumers_skip, name)) {
-      write_skipped_change(session, name, lane, pos, error);
+      write_skipped_change(session, name, lane, pos, error, read_event);
     }
   }
   if (session.execute(sql::consumers_continue, name).empty()) {

@@ -11,6 +11,7 @@
 #include "base/time.hpp"
 #include "consumers/fold_step.hpp"
 #include "consumers/leases/lease.hpp"
+#include "consumers/letter_event.hpp"
 #include "consumers/projections/projection.hpp"
 #include "postgres/session.hpp"
 #include "postgres/sql_error.hpp"
@@ -88,6 +89,8 @@ struct ConsumerLane {
   bool is_leased = false;
   /// True if a lease ended a minute ago or earlier, and the lane has not been leased since.
   bool is_abandoned = false;
+  /// The number of leases that ended without an answer and counted as a failure.
+  std::int64_t lease_expiries = 0;
 };
 
 /// A row of `skua.consumers` with its lanes.
@@ -163,9 +166,10 @@ void request_rebuild(postgres::Session& session, const Projection& projection);
 void rebuild_dependents(postgres::Session& session, const Projection& projection);
 
 /// Continues a consumer, or its blocked lanes, at the change that failed too often (Retry) or after
-/// it (Skip). A skipped change becomes a dead letter.
+/// it (Skip). A skipped change becomes a dead letter with the event that `read_event` returns.
 enum class AfterStop : std::uint8_t { Retry, Skip };
-void reset_consumer(postgres::Session& session, const std::string& name, AfterStop after);
+void reset_consumer(postgres::Session& session, const std::string& name, AfterStop after,
+                    const ReadLetterEvent& read_event = nullptr);
 
 /// Sets the state of a consumer, and the error that led to it, in the caller's transaction.
 void set_consumer_state(postgres::Session& session, std::int32_t consumer_id,

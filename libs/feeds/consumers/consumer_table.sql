@@ -80,7 +80,7 @@ SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.p
   CASE WHEN l.retry_at > clock_timestamp() THEN (extract(epoch FROM l.retry_at - clock_timestamp()) * 1000)::int8 END,
   l.failing_since, (extract(epoch FROM clock_timestamp() - l.failing_since) * 1000)::int8, l.failures,
   coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), false),
-  coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false)
+  coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false), coalesce(l.lease_expiries, 0)
 FROM (
   SELECT skua.change_log_end() AS log_end, EXISTS (SELECT 1 FROM skua.dropped_indexes) AS has_bootstrap,
     EXISTS (

@@ -76,7 +76,7 @@ void record_failure(postgres::Session& session, const Batch& batch, FailedWork f
   if (!counted.empty() && counted[0].is_last) {
     const std::string& policy = counted[0].policy;
     if (policy == "skip") {
-      write_skipped_change(session, batch.name, batch.lane, batch.first, error.what(),
+      write_skipped_change(session, batch.name, batch.lane, batch.first, error.what(), nullptr,
                            error.sqlstate());
       advance_lane(session, batch.consumer_id, batch.lane, batch.first + 1);
     } else if (policy == "block_lane") {

@@ -87,11 +87,16 @@ constexpr MetricInfo kBlocked{"", "skua_consumer_blocked_lanes", "lanes",
                               "Lanes of the consumer that a failed change blocks"};
 constexpr MetricInfo kWaitingAccounts{"", "skua_consumer_waiting_accounts", "accounts",
                                       "Accounts whose changes wait behind a dead letter"};
+constexpr MetricInfo kLeaseExpiries{
+    "", "skua_consumer_lease_expiries_total", "leases",
+    "Leases of the consumer that ended without an answer, each of them a failure"};
 
 std::vector<MetricValue> values_of_consumer(const consumers::Consumer& consumer) {
   std::uint64_t blocked = 0;
   std::int64_t waiting = 0;
+  std::int64_t expiries = 0;
   for (const consumers::ConsumerLane& lane : consumer.lanes) {
+    expiries += lane.lease_expiries;
     blocked += lane.is_blocked ? 1 : 0;
     waiting += lane.waiting_accounts;
   }
@@ -110,6 +115,7 @@ std::vector<MetricValue> values_of_consumer(const consumers::Consumer& consumer)
   values.push_back({kFailures, MetricKind::Gauge, consumers::failures_in_a_row(consumer)});
   values.push_back({kBlocked, MetricKind::Gauge, blocked});
   values.push_back({kWaitingAccounts, MetricKind::Gauge, waiting});
+  values.push_back({kLeaseExpiries, MetricKind::Counter, expiries});
   return values;
 }
 
@@ -141,6 +147,7 @@ json read_consumer_list(postgres::Session& session) {
                        {"error", lane.error},
                        {"is_blocked", lane.is_blocked},
                        {"waiting_accounts", lane.waiting_accounts},
+                       {"lease_expiries", lane.lease_expiries},
                        {"retry_seconds", seconds_or_null(lane.retry_in)}});
     }
     all.push_back({{"name", consumer.name},
@@ -203,6 +210,10 @@ std::string consumer_text(const json& consumer) {
                           printable(lane["error"].get<std::string>(), kLongestError));
     }
     if (lane["is_blocked"] == true) text += "; blocked";
+    if (lane["lease_expiries"] != 0) {
+      text += fmt::format("; {} without an answer",
+                          counted(lane["lease_expiries"].get<std::int64_t>(), "lease"));
+    }
     if (lane["waiting_accounts"] != 0) {
       text += fmt::format("; changes of {} wait for dead letters",
                           counted(lane["waiting_accounts"].get<std::int64_t>(), "account"));
@@ -229,6 +240,7 @@ std::vector<pipeline::MetricDeclaration> consumer_metric_declarations() {
        {kBehind, kLag, kRunning, kFailing, kFailures, kBlocked, kWaitingAccounts}) {
     all.push_back({info, MetricKind::Gauge, kLabel});
   }
+  all.push_back({kLeaseExpiries, MetricKind::Counter, kLabel});
   return all;
 }
 

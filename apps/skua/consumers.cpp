@@ -31,6 +31,7 @@
 #include "status/consumer_status.hpp"
 #include "streams/change_filter.hpp"
 #include "streams/leased/leased_batch.hpp"
+#include "streams/leased/letter_event.hpp"
 #include "streams/leased/pull_server.hpp"
 #include "streams/leased/webhook_sender.hpp"
 #include "transport/endpoint.hpp"
@@ -467,7 +468,9 @@ int consumers_reset(const Invocation& invocation) {
   if (skip) {
     return attempt(
         invocation, "reset", fmt::format("{} continues after position {}", name, *skip),
-        [&](postgres::Session& session) { consumers::skip_change(session, name, *skip); });
+        [&](postgres::Session& session) {
+          consumers::skip_change(session, name, *skip, streams::read_letter_event);
+        });
   }
   if (!from) {
     return attempt(invocation, "reset", fmt::format("{} continues", name),

@@ -23,6 +23,7 @@
 #include "command_line/display_text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
+#include "consumers/projections/projection.hpp"
 #include "database.hpp"
 #include "event/frame_decoder.hpp"
 #include "postgres/connection_string.hpp"
@@ -81,6 +82,12 @@ const char* type_name(event::MessageType type) {
   return "unknown";
 }
 
+/// Returns the event of a change; null if the payload is no event.
+nlohmann::json event_json(const Bytes& payload) {
+  nlohmann::json event = nlohmann::json::parse(as_text(payload), nullptr, false);
+  return event.is_object() ? event : nlohmann::json(nullptr);
+}
+
 nlohmann::json frame_json(const Bytes& payload) {
   const auto peek = event::peek_frame(payload);
   if (!peek) return nullptr;
@@ -125,6 +132,9 @@ const Option<OptionalText> kConsumer(
     {.name = "--consumer",
      .type = "NAME",
      .meaning = "Only letters of this consumer; those of the indexer: indexer"});
+const Option<std::optional<std::int32_t>> kLetterLane(
+    {.name = "--lane", .type = "NUMBER", .meaning = "Only letters of this lane of a consumer"},
+    number_in<std::int32_t>(0, 63));
 const Option<OptionalText> kLetterDid(
     {.name = "--did", .type = "DID", .meaning = "Only letters of this account"},
     [](const SettingValue& given) {
@@ -168,6 +178,7 @@ tables::LetterFilter letter_filter(const Invocation& invocation) {
   filter.ids = invocation[kIds];
   filter.consumer = invocation[kConsumer];
   filter.did = invocation[kLetterDid];
+  filter.lane = invocation[kLetterLane];
   filter.error = invocation[kError];
   filter.statuses = invocation[kStatus];
   filter.older_than = invocation[kOlderThan];
@@ -227,9 +238,9 @@ constexpr std::size_t kMostText = 500;
 int dead_letters_replay(const Invocation& invocation) {
   StopSignal stop_signal;
   tables::LetterFilter chosen = letter_filter(invocation);
-  const bool is_all = invocation[kAllLetters];
-  if (is_all != chosen.ids.empty()) {
-    throw UsageError("dead-letters replay: name letters, or say --all");
+  const bool is_all = chosen.ids.empty();
+  if (is_all ? !invocation[kAllLetters] && !chosen.consumer : invocation[kAllLetters]) {
+    throw UsageError("dead-letters replay: name letters or a --consumer, or say --all");
   }
   const std::string url = require_database(invocation);
   app::check_database_to_write(url, durability(invocation));
@@ -253,8 +264,8 @@ int dead_letters_replay(const Invocation& invocation) {
     const backfill::ReplayedLetter replayed = replays.replay(id);
     const bool is_well = replayed.end == ReplayEnd::Resolved ||
                          replayed.end == ReplayEnd::Requested ||
-                         // With --all, a letter that another process has replayed meanwhile is no
-                         // failure.
+                         // A letter that another process has replayed meanwhile is no failure,
+                         // unless the command line names it.
                          (is_all && replayed.end == ReplayEnd::NotDead);
     fmt::print(is_well ? stdout : stderr, "{}: {}: {}\n", id, to_string(replayed.end),
                printable(replayed.text, kMostText));
@@ -349,7 +360,10 @@ nlohmann::json payload_json(const tables::LetterRow& letter, const Bytes& payloa
   nlohmann::json object = {
       {"bytes", letter.payload_bytes.value_or(static_cast<std::int32_t>(payload.size()))},
       {"kept", payload.size()}};
-  if (auto value = decoded(payload)) {
+  nlohmann::json event = letter.change ? event_json(payload) : nlohmann::json(nullptr);
+  if (!event.is_null()) {
+    object["event"] = std::move(event);
+  } else if (auto value = decoded(payload)) {
     object[letter.cid ? "record" : "value"] = std::move(*value);
   } else if (nlohmann::json frame = frame_json(payload); !frame.is_null()) {
     object["frame"] = std::move(frame);
@@ -393,9 +407,17 @@ std::string letter_text(const tables::LetterRow& letter, const Bytes& payload) {
     add(name, fields.at(name));
   }
   const nlohmann::json content = payload_json(letter, payload);
-  if (content.is_null()) return text + "payload        none\n";
+  if (content.is_null()) {
+    text += "payload        none\n";
+    if (letter.change && consumers::find_projection(letter.consumer) != nullptr) {
+      text += fmt::format(
+          "replay         while the log has the change; later `skua consumers rebuild {}`\n",
+          letter.consumer);
+    }
+    return text;
+  }
   for (const auto& [name, value] : content.items()) {
-    if (name != "record" && name != "value") {
+    if (name != "record" && name != "value" && name != "event") {
       add(name == "bytes" ? "payload_bytes" : name, value);
       continue;
     }
@@ -420,7 +442,7 @@ CommandSpecs dead_letters_commands() {
   return {{"dead-letters", "List, replay and delete input that could not be stored"},
           {"dead-letters list",
            "List dead letters, the most recently rejected first",
-           {kDatabase, kConsumer, kLetterDid, kError, kStatus, kListLimit, kJson},
+           {kDatabase, kConsumer, kLetterLane, kLetterDid, kError, kStatus, kListLimit, kJson},
            dead_letters_list},
           {"dead-letters show",
            "Print a dead letter with its content",
@@ -428,7 +450,8 @@ CommandSpecs dead_letters_commands() {
            dead_letters_show},
           {"dead-letters replay",
            "Process dead letters again",
-           {kDatabase, kIds, kAllLetters, kConsumer, kLetterDid, kError, kAllowUnsafeDatabase},
+           {kDatabase, kIds, kAllLetters, kConsumer, kLetterLane, kLetterDid, kError,
+            kAllowUnsafeDatabase},
            dead_letters_replay},
           {"dead-letters resolve",
            "Mark dead letters as resolved",

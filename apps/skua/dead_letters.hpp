@@ -16,8 +16,9 @@ namespace skua::cli {
 /// Returns all fields except the payload.
 nlohmann::json letter_json(const tables::LetterRow& letter);
 
-/// Returns the content of the payload: `record` (DAG-CBOR as JSON) or `value` (other DAG-CBOR), a
-/// summary of a `frame`, `text`, or the first bytes as `hex`. Null if the letter has no payload.
+/// Returns the content of the payload: the `event` of a change, `record` (DAG-CBOR as JSON) or
+/// `value` (other DAG-CBOR), a summary of a `frame`, `text`, or the first bytes as `hex`. Null if
+/// the letter has no payload.
 nlohmann::json payload_json(const tables::LetterRow& letter, const Bytes& payload);
 
 /// Returns a table with one line for each letter.

@@ -274,6 +274,14 @@ INSTANTIATE_TEST_SUITE_P(
                       {Level::Stuck, "failing", "consumer-stuck"},
                       "its program reports failures",
                       "the program that fetches"},
+        JudgementCase{"program_that_ends",
+                      "pull",
+                      [](auto& each) {
+                        fail(each, 2min, FailureCause::Expiry, "the lease ended without an answer");
+                      },
+                      {Level::Stuck, "failing", "consumer-stuck"},
+                      "changes are not acknowledged: the lease ended without an answer (30",
+                      "it ended before it acknowledged them"},
         JudgementCase{"not_fetched",
                       "pull",
                       [](auto& each) { each.lag = 10min; },
@@ -326,7 +334,8 @@ TEST(CureOfAFailure, follows_from_what_failed) {
   EXPECT_THAT(cure(FailureCause::Address), HasSubstr("does not accept POST"));
   EXPECT_THAT(cure(FailureCause::Busy), HasSubstr("proxy"));
   EXPECT_THAT(cure(FailureCause::Change), HasSubstr("refuses changes"));
-  for (int i = 0; i < 8; ++i) {
+  EXPECT_THAT(cure(FailureCause::Expiry), HasSubstr("log of `skua serve`"));
+  for (int i = 0; i < 9; ++i) {
     EXPECT_THAT(cure(static_cast<FailureCause>(i)), HasSubstr("reset search --from live"));
   }
 }

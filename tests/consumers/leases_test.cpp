@@ -51,18 +51,26 @@ class LeasesTest : public ChangesTest {
   struct Taken {
     Lease lease;
     std::vector<Delivered> changes;
+    Attempt attempt;
   };
+
+  std::optional<Lease> lease_at_once() {
+    // A wait after a failure is not part of these tests.
+    session().run("UPDATE skua.consumer_lanes SET retry_at = NULL");
+    session().run("UPDATE skua.waiting_changes SET retry_at = NULL");
+    return take_lease(session(),
+                      {.consumer_id = id(), .owner = random_token(), .read_event = read_event_});
+  }
 
   /// Leases changes as the holders of the product do: reads them by their numbers, and records the
   /// batch.
   std::optional<Taken> take() {
     for (;;) {
-      // A wait after a failure is not part of these tests.
-      session().run("UPDATE skua.consumer_lanes SET retry_at = NULL");
-      session().run("UPDATE skua.waiting_changes SET retry_at = NULL");
-      auto lease = take_lease(session(), {.consumer_id = id(), .owner = random_token()});
+      auto lease = lease_at_once();
+      // The first call may have found an expired lease, and let the lane wait.
+      if (!lease) lease = lease_at_once();
       if (!lease) return std::nullopt;
-      Taken taken{*lease, {}};
+      Taken taken{*lease, {}, {}};
       const std::string others = fmt::format("{}", fmt::join(lease->waiting_keys, ","));
       const postgres::Rows rows = session().run(fmt::format(
           "SELECT pos, actor_id FROM skua.changes_between({}, {}) WHERE {} ORDER BY pos LIMIT {}",
@@ -77,11 +85,13 @@ class LeasesTest : public ChangesTest {
       const bool is_full = static_cast<std::int32_t>(rows.size()) == lease->batch;
       const std::int64_t end = is_full ? taken.changes.back().first + 1 : lease->end;
       const std::int64_t first = taken.changes.empty() ? end : taken.changes.front().first;
-      if (!note_batch(session(), lease->name, first, end,
-                      static_cast<std::int32_t>(taken.changes.size()))) {
+      const auto attempt = note_batch(session(), lease->name, first, end,
+                                      static_cast<std::int32_t>(taken.changes.size()));
+      if (!attempt) {
         ADD_FAILURE() << "a fresh lease is lost";
         return std::nullopt;
       }
+      taken.attempt = *attempt;
       if (!taken.changes.empty()) return taken;
       acknowledge(session(), lease->name, {});
     }
@@ -90,8 +100,20 @@ class LeasesTest : public ChangesTest {
     return acknowledge(session(), taken.lease.name, {.through = through});
   }
   LeaseResult fail(const Taken& taken, std::optional<std::int64_t> pos = std::nullopt) {
-    return report_failure(session(), taken.lease.name,
-                          {.pos = pos, .error = "refused", .wait = {}});
+    return report_failure(session(), taken.lease.name, {.pos = pos, .error = "refused", .wait = {}},
+                          read_event_);
+  }
+  LeaseResult reject(const Taken& taken, const std::vector<std::int64_t>& rejected,
+                     std::optional<std::int64_t> through = std::nullopt) {
+    Acknowledgement acknowledgement{.through = through, .read_event = read_event_};
+    for (const std::int64_t pos : rejected) {
+      acknowledgement.rejected.push_back({pos, fmt::format("no {}", pos)});
+    }
+    return acknowledge(session(), taken.lease.name, acknowledgement);
+  }
+  void make_final_failure(std::int64_t pos) {
+    report_failure(session(), take()->lease.name,
+                   {.pos = pos, .error = "poison", .wait = {}, .is_final = true}, read_event_);
   }
   void expire() {
     session().run(
@@ -110,6 +132,15 @@ class LeasesTest : public ChangesTest {
         "SELECT coalesce(string_agg(concat_ws(' ', pos, status), ', ' ORDER BY pos), 'none') FROM "
         "skua.dead_letter");
   }
+  std::string payloads() {
+    return value(
+        "SELECT coalesce(string_agg(convert_from(payload, 'UTF8'), ', ' ORDER BY pos), 'none') "
+        "FROM skua.dead_letter");
+  }
+  /// The log drops the changes before a position.
+  void drop_log_before(std::int64_t pos) {
+    session().run(fmt::format("DELETE FROM skua.change_log WHERE pos < {}", pos));
+  }
   std::string waiting() {
     return value(
         "SELECT coalesce(string_agg(concat_ws(' ', actor_id, 'from', pos, CASE WHEN is_open THEN "
@@ -126,6 +157,10 @@ class LeasesTest : public ChangesTest {
         session().run(fmt::format("SELECT id FROM skua.dead_letter WHERE pos = {}", pos));
     EXPECT_EQ(tables::discard_letters(session(), {.ids = {rows.int8(0, 0)}}, "").size(), 1U);
   }
+
+  ReadLetterEvent read_event_ = [](postgres::Session&, std::int64_t pos) {
+    return LetterEvent{.event = fmt::format("event {}", pos), .keys = {}};
+  };
 };
 
 TEST_F(LeasesTest, a_consumer_gets_the_changes_after_its_start) {
@@ -194,6 +229,259 @@ TEST_F(LeasesTest, a_renewal_extends_the_lease) {
   expire();
   EXPECT_EQ(renew_lease(session(), taken->lease.name, std::chrono::seconds(60)), LeaseResult::Held);
   EXPECT_EQ(positions(take()), "nothing");
+}
+
+TEST_F(LeasesTest, leases_that_end_without_an_answer_are_failures_of_their_changes) {
+  add("skip");
+  for (int account = 1; account <= 8; ++account) like(account);
+  std::vector<std::string> seen;
+  while (letters() == "none" && seen.size() < 20) {
+    const auto taken = take();
+    seen.push_back(positions(taken));
+    const bool has_poison = std::any_of(taken->changes.begin(), taken->changes.end(),
+                                        [](const Delivered& change) { return change.second == 3; });
+    // The program ends at the third account.
+    has_poison ? expire() : void(ack(*taken));
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"1 2 3 4 5 6 7 8", "1 2 3 4", "1 2", "3 4 5 6", "3 4",
+                                            "3", "3", "4 5"}));
+  EXPECT_EQ(letters(), "3 dead");
+  EXPECT_EQ(value("SELECT error FROM skua.dead_letter"), "the lease ended without an answer");
+  EXPECT_EQ(payloads(), "event 3");
+  EXPECT_EQ(read_consumers(session()).at(0).lanes.at(0).lease_expiries, 6);
+}
+
+TEST_F(LeasesTest, an_expiry_lets_the_lane_wait_and_is_shown) {
+  add();
+  session().run(
+      R"(UPDATE skua.consumers SET overrides = overrides || '{"retry_ms": 3600000, "max_retry_ms": 3600000}')");
+  like(1);
+  take();
+  expire();
+  EXPECT_FALSE(take_lease(session(), {.consumer_id = id(), .owner = "a", .ignores_pause = true}));
+  const ConsumerLane lane = read_consumers(session()).at(0).lanes.at(0);
+  EXPECT_EQ(lane.attempts, 1);
+  EXPECT_EQ(lane.failures, 1);
+  EXPECT_EQ(lane.cause, FailureCause::Expiry);
+  EXPECT_EQ(lane.error, "the lease ended without an answer");
+  EXPECT_FALSE(lane.is_leased);
+}
+
+TEST_F(LeasesTest, an_expiry_of_waiting_changes_counts_for_them) {
+  add("block_key");
+  like(1, 1);
+  like(1, 2);
+  make_final_failure(1);
+  EXPECT_EQ(positions(take()), "nothing");
+  replay(1);
+  EXPECT_EQ(positions(take()), "1 2");
+  expire();
+  EXPECT_EQ(positions(take()), "1") << "the batch is halved";
+  EXPECT_EQ(value("SELECT attempts FROM skua.waiting_changes"), "0");
+  expire();
+  EXPECT_EQ(positions(take()), "1");
+  EXPECT_EQ(value("SELECT attempts FROM skua.waiting_changes"), "1");
+  expire();
+  EXPECT_EQ(positions(take()), "nothing");
+  EXPECT_EQ(letters(), "1 dead");
+  EXPECT_EQ(waiting(), "1 from 1 held");
+}
+
+TEST_F(LeasesTest, an_expiry_after_a_failure_of_skua_or_the_server_counts_no_attempt) {
+  add();
+  for (int account = 1; account <= 4; ++account) like(account);
+  const auto batch_after = [&](std::optional<std::chrono::milliseconds> since_failure) {
+    expire();
+    const auto lease =
+        take_lease(session(), {.consumer_id = id(), .owner = "a", .since_failure = since_failure});
+    if (lease) note_batch(session(), lease->name, lease->pos, lease->end, 4);
+    return lease ? lease->batch : 0;
+  };
+  // The process ended before it gave the changes to anybody.
+  ASSERT_TRUE(take_lease(session(), {.consumer_id = id(), .owner = "a"}));
+  EXPECT_EQ(batch_after(std::nullopt), 8);
+  EXPECT_EQ(batch_after(std::chrono::milliseconds(0)), 8) << "the connection was lost meanwhile";
+  session().run("UPDATE skua.consumer_lanes SET leased_at = pg_postmaster_start_time()");
+  EXPECT_EQ(batch_after(std::nullopt), 8) << "the server restarted meanwhile";
+  EXPECT_EQ(value("SELECT lease_expiries || ' ' || failures FROM skua.consumer_lanes"), "0 0");
+  EXPECT_EQ(batch_after(std::chrono::hours(1)), 2) << "the connection was lost before";
+  EXPECT_EQ(value("SELECT lease_expiries || ' ' || failures FROM skua.consumer_lanes"), "1 1");
+}
+
+TEST_F(LeasesTest, the_owner_learns_the_attempt_and_the_end_of_the_lease) {
+  add();
+  like(1);
+  like(2);
+  auto taken = take();
+  EXPECT_EQ(taken->attempt.number, 1);
+  EXPECT_GT(taken->attempt.left, std::chrono::seconds(20));
+  EXPECT_LE(taken->attempt.left, std::chrono::seconds(30));
+  EXPECT_EQ(value("SELECT (extract(epoch FROM lease_until) * 1000000)::int8 FROM "
+                  "skua.consumer_lanes"),
+            std::to_string(taken->attempt.lease_until.time_since_epoch().count()));
+  fail(*taken, 1);
+  taken = take();
+  EXPECT_EQ(taken->attempt.number, 2);
+  expire();
+  session().run(R"(UPDATE skua.consumers SET overrides = overrides || '{"max_attempts": 9}')");
+  taken = take();
+  EXPECT_EQ(taken->attempt.number, 3);
+  ack(*taken);
+  EXPECT_EQ(take()->attempt.number, 1) << "another change";
+}
+
+TEST_F(LeasesTest, rejected_changes_are_letters_and_the_others_are_processed) {
+  add("skip");
+  for (int account = 1; account <= 6; ++account) like(account);
+  EXPECT_EQ(reject(*take(), {4, 2}), LeaseResult::Ended);
+  EXPECT_EQ(letters(), "2 dead, 4 dead");
+  EXPECT_EQ(value("SELECT string_agg(error, ', ' ORDER BY pos) FROM skua.dead_letter"),
+            "no 2, no 4");
+  EXPECT_EQ(payloads(), "event 2, event 4");
+  EXPECT_EQ(positions(take()), "nothing");
+  EXPECT_EQ(value("SELECT pos || ' ' || failures FROM skua.consumer_lanes"), "7 0");
+}
+
+TEST_F(LeasesTest, rejections_of_a_part_can_be_repeated) {
+  add("skip");
+  for (int account = 1; account <= 4; ++account) like(account);
+  const auto taken = take();
+  EXPECT_EQ(reject(*taken, {1}, 2), LeaseResult::Held);
+  EXPECT_EQ(reject(*taken, {1}, 2), LeaseResult::Held);
+  EXPECT_EQ(value("SELECT pos || ' ' || attempts FROM skua.dead_letter"), "1 1");
+  EXPECT_EQ(reject(*taken, {4}, 3), LeaseResult::NotOfLease) << "not acknowledged";
+  EXPECT_EQ(reject(*taken, {5}), LeaseResult::NotOfLease);
+  EXPECT_EQ(reject(*taken, {4}), LeaseResult::Ended);
+  EXPECT_EQ(letters(), "1 dead, 4 dead");
+}
+
+TEST_F(LeasesTest, a_change_of_another_lane_cannot_be_rejected) {
+  add("skip", 2);
+  for (int account = 1; account <= 4; ++account) like(account);
+  const auto taken = take();
+  const std::int64_t first = taken->changes.front().first;
+  EXPECT_EQ(positions(taken), first == 1 ? "1 3" : "2 4");
+  EXPECT_EQ(reject(*taken, {first + 1}), LeaseResult::NotOfLease);
+  EXPECT_EQ(fail(*taken, first + 1), LeaseResult::NotOfLease);
+  EXPECT_EQ(ack(*taken, first), LeaseResult::Held);
+  EXPECT_EQ(fail(*taken, first + 1), LeaseResult::NotOfLease) << "now the position of the lane";
+  EXPECT_EQ(letters(), "none");
+  EXPECT_EQ(reject(*taken, {first + 2}), LeaseResult::Ended);
+}
+
+TEST_F(LeasesTest, accounts_of_rejected_changes_wait_with_block_key) {
+  add("block_key");
+  like(1, 1);
+  like(2, 1);
+  like(1, 2);
+  like(2, 2);
+  like(3, 1);
+  EXPECT_EQ(reject(*take(), {1, 3, 4}), LeaseResult::Ended);
+  EXPECT_EQ(letters(), "1 dead, 4 dead") << "the account of the third one waits already";
+  EXPECT_EQ(waiting(), "1 from 1 held, 2 from 4 held");
+  EXPECT_EQ(positions(take()), "nothing");
+  replay(1);
+  const auto taken = take();
+  EXPECT_EQ(positions(taken), "1 3");
+  EXPECT_EQ(reject(*taken, {3}), LeaseResult::Ended);
+  EXPECT_EQ(letters(), "1 resolved, 3 dead, 4 dead");
+  EXPECT_EQ(waiting(), "1 from 3 held, 2 from 4 held");
+}
+
+TEST_F(LeasesTest, a_rejected_change_can_stop_the_consumer) {
+  add("pause");
+  for (int account = 1; account <= 4; ++account) like(account);
+  EXPECT_EQ(reject(*take(), {2, 3}), LeaseResult::Ended);
+  EXPECT_EQ(find_leased_consumer(session(), "search")->error,
+            "the change at position 2 failed: no 2");
+  skip_change(session(), "search", 2, read_event_);
+  EXPECT_EQ(letters(), "2 dead");
+  EXPECT_EQ(payloads(), "event 2");
+  EXPECT_EQ(positions(take()), "3 4");
+}
+
+TEST_F(LeasesTest, a_letter_is_replayed_after_the_log_has_dropped_its_change) {
+  add("skip");
+  like(1, 1);
+  like(2, 1);
+  make_final_failure(1);
+  ack(*take());
+  drop_log_before(2);
+  replay(1);
+  auto lease = lease_at_once();
+  ASSERT_TRUE(lease && lease->letter);
+  EXPECT_EQ(lease->letter->event, "event 1");
+  EXPECT_EQ(lease->letter->timeline, 1);
+  EXPECT_EQ(lease->pos, 1);
+  EXPECT_EQ(lease->end, 2);
+  ASSERT_TRUE(note_batch(session(), lease->name, 1, 2, 1));
+  EXPECT_EQ(report_failure(session(), lease->name,
+                           {.pos = 1, .error = "again", .wait = {}, .is_final = true}, read_event_),
+            LeaseResult::Ended);
+  EXPECT_EQ(value("SELECT status || ' ' || attempts || ' ' || error FROM skua.dead_letter"),
+            "dead 2 again");
+  EXPECT_EQ(payloads(), "event 1");
+  EXPECT_EQ(waiting(), "none");
+
+  replay(1);
+  lease = lease_at_once();
+  ASSERT_TRUE(lease && lease->letter);
+  ASSERT_TRUE(note_batch(session(), lease->name, 1, 2, 1));
+  EXPECT_EQ(acknowledge(session(), lease->name, {.through = 1}), LeaseResult::Ended);
+  EXPECT_EQ(letters(), "1 resolved");
+  EXPECT_EQ(waiting(), "none");
+}
+
+TEST_F(LeasesTest, what_waits_behind_a_letter_follows_after_the_log_has_dropped_its_change) {
+  add("block_key");
+  like(1, 1);
+  like(1, 2);
+  make_final_failure(1);
+  EXPECT_EQ(positions(take()), "nothing");
+  drop_log_before(2);
+  replay(1);
+  const auto lease = lease_at_once();
+  ASSERT_TRUE(lease && lease->letter);
+  ASSERT_TRUE(note_batch(session(), lease->name, 1, 2, 1));
+  EXPECT_EQ(acknowledge(session(), lease->name, {}), LeaseResult::Ended);
+  EXPECT_EQ(letters(), "1 resolved");
+  const auto taken = take();
+  EXPECT_EQ(positions(taken), "2");
+  ack(*taken);
+  EXPECT_EQ(waiting(), "none");
+}
+
+TEST_F(LeasesTest, a_letter_of_another_timeline_is_replayed_with_its_own_position) {
+  add("skip");
+  like(1);
+  make_final_failure(1);
+  session().run("UPDATE skua.change_log_state SET timeline = timeline + 1");
+  replay(1);
+  const auto lease = lease_at_once();
+  ASSERT_TRUE(lease && lease->letter);
+  EXPECT_EQ(lease->letter->timeline, 1);
+  EXPECT_EQ(timeline_of(session(), lease->name), 1);
+  ASSERT_TRUE(note_batch(session(), lease->name, 1, 2, 1));
+  EXPECT_EQ(acknowledge(session(), lease->name, {}), LeaseResult::Ended);
+  EXPECT_EQ(letters(), "1 resolved");
+  like(2);
+  const auto taken = take();
+  EXPECT_EQ(timeline_of(session(), taken->lease.name), 2);
+}
+
+TEST_F(LeasesTest, letters_are_delivered_in_the_order_of_their_positions) {
+  add("skip");
+  for (int account = 1; account <= 4; ++account) like(account);
+  EXPECT_EQ(reject(*take(), {1, 2, 3, 4}), LeaseResult::Ended);
+  const auto ids = tables::letter_ids(session(), {.consumer = "search", .lane = 0});
+  ASSERT_EQ(ids.size(), 4U);
+  EXPECT_TRUE(tables::letter_ids(session(), {.consumer = "search", .lane = 1}).empty());
+  for (const std::int64_t id : ids) EXPECT_TRUE(tables::request_replay(session(), id));
+  for (const std::string expected : {"1", "2", "3", "4", "nothing"}) {
+    const auto taken = take();
+    EXPECT_EQ(positions(taken), expected);
+    if (taken) ack(*taken);
+  }
 }
 
 TEST_F(LeasesTest, partial_progress_is_kept) {

@@ -202,7 +202,8 @@ class DeadLetters(EndToEnd):
 
     def test_wrong_arguments(self):
         for arguments in (["replay"], ["replay", "1", "--all"], ["replay", "x"], ["list", "--status", "lost"],
-                          ["list", "--did", "alice"], ["list", "--limit", "0"], ["purge"],
+                          ["list", "--did", "alice"], ["list", "--limit", "0"], ["list", "--lane", "64"],
+                          ["replay", "--lane", "0"], ["purge"],
                           ["purge", "--older-than", "soon"], ["show"]):
             with self.subTest(arguments=arguments):
                 self.command(*arguments, code=2)

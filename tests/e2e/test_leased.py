@@ -35,6 +35,8 @@ class Receiver:
         self.behave = lambda changes: 204
         self.requests, self.processed, self.faults = [], [], []
         self.ended = threading.Event()
+        # --webhook-timeout, in milliseconds.
+        self.most_left = 15_000
         self.server = None
         self.port = port or free_port()
 
@@ -81,6 +83,9 @@ class Receiver:
             self.faults.append(f"the signature of {identifier}")
         if not identifier.endswith(f":{changes[0]['pos']}:{changes[-1]['pos']}"):
             self.faults.append(f"the id {identifier}")
+        attempts, left = (int(request.headers[f"webhook-{name}"]) for name in ("attempts", "lease-ms"))
+        if attempts < 1 or left > self.most_left or not request.headers["webhook-lease-until"].endswith("Z"):
+            self.faults.append(f"the lease of {identifier}: {request.headers}")
         self.requests.append((identifier, changes))
         behaviour = self.behave(changes)
         if behaviour == "hang":
@@ -198,6 +203,7 @@ class Webhooks(LeasedTest):
             wait_for("the crash", lambda: killed.process.poll() is not None)
         servers = [self.serve(database, "--webhook-timeout", "1s") for _ in range(2)]
         wait_for("all changes", lambda: self.is_done(database), seconds=60, alive=servers)
+        self.assertGreaterEqual(database.value("select sum(lease_expiries) from skua.consumer_lanes"), 2)
         self.assertEqual(in_order(receiver.processed), in_order(self.all_changes(servers[0], database)))
 
     def test_processes_with_wrong_clocks_do_not_take_leases_from_each_other(self):
@@ -259,6 +265,28 @@ class Webhooks(LeasedTest):
         wait_for("the end of its wait", lambda: self.is_done(database))
         self.assertEqual(database.value("select status from skua.dead_letter"), "resolved")
 
+    def test_a_receiver_rejects_several_changes(self):
+        database = self.indexed(accounts=4, rounds=10)
+        receiver = self.receiver(database, "--policy", "skip", "--kind", "record")
+        rejected = []
+
+        def behave(changes):
+            chosen = [change for change in changes if int(change["pos"][2:]) % 5 == 0]
+            rejected.extend(chosen)
+            receiver.processed += [change for change in changes if change not in chosen]
+            return 200, json.dumps({"rejected": [{"pos": change["pos"], "error": "no"} for change in chosen]}).encode()
+
+        receiver.behave = behave
+        server = self.serve(database)
+        wait_for("all changes", lambda: self.is_done(database), alive=[server])
+        records = [change for change in self.all_changes(server, database) if change["kind"] == "record"]
+        self.assertGreater(len(rejected), 3)
+        self.assertEqual(receiver.faults, [])
+        self.assertEqual(receiver.processed, [change for change in records if change not in rejected])
+        self.assertEqual(database.value("select string_agg(timeline || '-' || pos, ' ' order by pos) from skua.dead_letter "
+                                        "where error = 'no' and payload is not null"),
+                         " ".join(change["pos"] for change in rejected))
+
     def test_the_receiver_of_the_page(self):
         database = self.indexed(accounts=3, rounds=5)
         port = free_port()
@@ -306,6 +334,7 @@ class Pull(LeasedTest):
     def test_changes_are_fetched_and_acknowledged(self):
         changes = self.all_changes(self.server, self.db)
         first = self.call("fetch", max=3)
+        self.assertEqual(set(first), {"batch", "attempts", "lease_until", "lease_ms", "changes"})
         self.assertEqual(first["changes"], changes[:3])
         self.assertEqual(self.call("fetch"), {"changes": []}, "the lane is leased")
         self.assertEqual(self.call("ack", batch=first["batch"], through=changes[0]["pos"]), {"leased": True})
@@ -325,14 +354,118 @@ class Pull(LeasedTest):
         self.assertGreaterEqual(metrics['skua_feed_batch_results_total{result="acknowledged"}'], 2)
 
     def test_a_holder_that_lost_its_lease_cannot_acknowledge(self):
-        former = self.call("fetch", max=5, lease_seconds=1)
-        present = self.call("fetch", max=5, wait_seconds=10)
-        self.assertEqual(present["changes"], former["changes"], "after the end of the lease")
+        former = self.call("fetch", max=5)
+        self.end_leases()
+        present = self.call("fetch", max=5)
+        self.assertEqual(present["changes"], former["changes"][:2], "half as many after the end of the lease")
         self.assertEqual(self.call("ack", 409, batch=former["batch"])["error"], "LeaseLost")
         self.assertEqual(self.call("nack", 409, batch=former["batch"], reject=True)["error"], "LeaseLost")
         self.assertEqual(self.db.value("select pos from skua.consumer_lanes"), 1)
         self.assertEqual(self.call("ack", batch=present["batch"]), {"leased": False})
-        self.assertEqual(self.db.value("select pos from skua.consumer_lanes"), 6)
+        self.assertEqual(self.db.value("select pos from skua.consumer_lanes"), 3)
+
+    def test_a_lease_that_ended_while_the_connection_was_lost_counts_no_attempt(self):
+        former = self.call("fetch", max=5)
+        self.db.run("select pg_terminate_backend(pid) from pg_stat_activity "
+                    "where datname = current_database() and application_name like 'skua pull%'")
+        self.assertEqual(self.call("renew", 503, batch=former["batch"])["error"], "DatabaseUnavailable")
+        self.end_leases()
+        present = self.call("fetch", max=5)
+        self.assertEqual(present["changes"], former["changes"])
+        self.assertEqual(self.db.rows("select lease_expiries, failures from skua.consumer_lanes"),
+                         [{"lease_expiries": 0, "failures": 0}])
+        self.end_leases()
+        self.assertEqual(self.call("fetch", max=5)["changes"], former["changes"][:2])
+
+    def end_leases(self):
+        self.db.run("update skua.consumer_lanes set lease_until = now() - interval '1 second' where owner is not null")
+
+    def letters(self):
+        return json.loads("".join(self.skua(self.db, "dead-letters", "list", "--json").output()))
+
+    def shown(self, letter):
+        shown, = json.loads("".join(self.skua(self.db, "dead-letters", "show", letter["id"], "--json").output()))
+        return shown
+
+    def test_a_program_that_ends_at_a_change_leaves_a_letter_with_the_event(self):
+        token = self.add(self.db, "fragile", "--pull", "--from", "oldest", "--policy", "skip", *QUICK[:-1], "max_attempts=3")
+        changes = self.all_changes(self.server, self.db)
+        poison = changes[len(changes) // 2]
+        program = """if True:
+            import json, os, sys, urllib.request
+            url, token, poison = sys.argv[1:]
+            def call(action, **body):
+                headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+                data = json.dumps({"consumer": "fragile", **body}).encode()
+                return json.load(urllib.request.urlopen(urllib.request.Request(url + "/pull/" + action, data, headers)))
+            while (batch := call("fetch", max=8))["changes"]:
+                positions = [change["pos"] for change in batch["changes"]]
+                print(json.dumps([batch["attempts"], positions]), flush=True)
+                if poison in positions:
+                    os._exit(9)
+                call("ack", batch=batch["batch"])
+        """
+        fetched, ends = [], 0
+        for _ in range(30):
+            process = self.start([sys.executable, "-c", program, self.server.url, token, poison["pos"]])
+            ends += process.wait() == 9
+            fetched += [json.loads(line) for line in process.stdout]
+            if self.letters():
+                break
+            self.end_leases()
+            self.db.run("update skua.consumer_lanes set retry_at = null")
+        alone = [attempts for attempts, positions in fetched if positions == [poison["pos"]]]
+        self.assertEqual(alone, [1, 2, 3])
+        self.assertEqual({pos for _, positions in fetched for pos in positions}, {change["pos"] for change in changes})
+        letter, = self.letters()
+        self.assertEqual((letter["error"], letter["consumer"]), ("the lease ended without an answer", "fragile"))
+        self.assertEqual(self.shown(letter)["payload"]["event"], poison)
+        status = json.loads("".join(self.skua(self.db, "consumers", "status", "fragile", "--json").output()))[0]
+        self.assertEqual(status["lanes"][0]["lease_expiries"], ends)
+        wait_for("the metric", alive=[self.server], condition=lambda: self.metrics(self.server)[
+            'skua_consumer_lease_expiries_total{consumer="fragile"}'] == ends)
+
+    def test_letters_are_replayed_after_the_log_has_dropped_their_changes(self):
+        # One lane has all changes in their order.
+        token = self.add(self.db, "search", "--pull", "--from", "oldest", "--policy", "skip", *QUICK)
+        changes = self.all_changes(self.server, self.db)
+        batch = self.call("fetch", consumer="search", token=token, max=20)
+        self.assertEqual(batch["attempts"], 1)
+        self.assertLessEqual(batch["lease_ms"], 60_000)
+        self.assertGreater(batch["lease_ms"], 30_000)
+        self.assertEqual(self.db.value("select lease_until = '" + batch["lease_until"] + "' from skua.consumer_lanes "
+                                       "where owner is not null"), True)
+        rejected = [batch["changes"][place] for place in (11, 2, 7)]
+        listed = [{"pos": change["pos"], "error": f"no {change['pos']}"} for change in rejected]
+        wrong = listed + [{"pos": "1-999999"}]
+        self.assertEqual(self.call("ack", 400, consumer="search", token=token, batch=batch["batch"],
+                                   rejected=wrong)["error"], "InvalidRequest")
+        self.assertEqual(self.letters(), [])
+        self.call("ack", consumer="search", token=token, batch=batch["batch"], rejected=listed)
+        letters = {letter["error"]: letter for letter in self.letters()}
+        self.assertEqual(set(letters), {entry["error"] for entry in listed})
+        for change in rejected:
+            self.assertEqual(self.shown(letters[f"no {change['pos']}"])["payload"]["event"], change)
+        rest = []
+        while (batch := self.call("fetch", consumer="search", token=token))["changes"]:
+            rest += batch["changes"]
+            self.call("ack", consumer="search", token=token, batch=batch["batch"])
+        self.assertEqual(rest, changes[20:])
+
+        # The log never drops its newest block.
+        self.db.run("delete from skua.change_log where pos < (select max(pos) from skua.change_log)")
+        self.skua(self.db, "dead-letters", "replay", "--consumer", "search", "--lane", "1")
+        self.assertEqual(self.call("fetch", consumer="search", token=token)["changes"], [])
+        replayed = self.skua(self.db, "dead-letters", "replay", "--consumer", "search")
+        self.assertEqual(sum(": requested: " in line for line in replayed.output()), 3)
+        rejected.sort(key=lambda change: int(change["pos"][2:]))
+        for change in rejected:
+            batch = self.call("fetch", consumer="search", token=token)
+            self.assertEqual(batch["changes"], [change])
+            self.call("ack", consumer="search", token=token, batch=batch["batch"], through=change["pos"])
+        self.assertEqual(self.call("fetch", consumer="search", token=token)["changes"], [])
+        self.assertEqual(self.db.rows("select status, count(*) from skua.dead_letter group by 1"),
+                         [{"status": "resolved", "count": 3}])
 
     def test_wrong_requests_are_refused(self):
         batch = self.call("fetch", max=1)["batch"]

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "base/account_number.hpp"
+#include "streams/change_event.hpp"
 #include "streams/feed_database.hpp"
+#include "streams/leased/letter_event.hpp"
 #include "support/postgres.hpp"
 #include "tables/record_key.hpp"
 
@@ -281,6 +283,24 @@ TEST_F(LogPagesTest, the_role_skua_reader_can_read_it) {
   EXPECT_EQ(read_log_state(session()).end, 2);
   EXPECT_EQ(page(1).events.at(0)->is_superseded, false);
   session().run("RESET ROLE");
+}
+
+TEST_F(LogPagesTest, the_event_for_a_letter_has_the_record_and_a_short_form) {
+  store_like(kFirst);
+  append({like(kFirst)}, {{.role = tables::ReferenceRole::Like, .delta = 1, .target = {2, 1, 0}}});
+  append({{.operation = tables::ChangeOperation::Delete,
+           .actor_id = 1,
+           .collection_id = kLikes,
+           .rkey = kFirst + 1,
+           .rev = 6}});
+  const auto letter = read_letter_event(session(), 1);
+  EXPECT_EQ(letter.event, change_json(*page(1).events[0]));
+  EXPECT_THAT(letter.event, HasSubstr(R"("record":{)"));
+  EXPECT_THAT(letter.keys, HasSubstr(R"("record_omitted":true)"));
+  EXPECT_THAT(letter.keys, HasSubstr(R"("role":"like")"));
+  EXPECT_EQ(letter.keys.find(R"("record":)"), std::string::npos);
+  EXPECT_EQ(read_letter_event(session(), 2).keys, "") << "a change without a record";
+  EXPECT_EQ(read_letter_event(session(), 3).event, "") << "the log has no such change";
 }
 
 }  // namespace

@@ -43,6 +43,34 @@ TEST(PullRequestTest, a_failure_has_its_reason_and_time) {
   EXPECT_TRUE(request->is_final);
 }
 
+TEST(PullRequestTest, an_ack_can_reject_changes) {
+  const auto request = parse_pull_request(
+      PullAction::Ack,
+      R"({"consumer":"a","batch":"0-1-x","rejected":[{"pos":"1-5","error":"no\u0000"},{"pos":"1-7"}]})");
+  ASSERT_TRUE(request);
+  ASSERT_EQ(request->rejected.size(), 2U);
+  EXPECT_EQ(request->rejected[0].position, (Position{1, 5}));
+  EXPECT_EQ(request->rejected[0].error, "no?");
+  EXPECT_EQ(request->rejected[1].error, kRefused);
+  const auto error = [](const std::string& list) {
+    return error_of(PullAction::Ack, R"({"consumer":"a","batch":"0-1-x","rejected":)" + list + "}");
+  };
+  EXPECT_EQ(error("[]"), "");
+  EXPECT_EQ(error("7"), "rejected is a list of at most 1000 changes");
+  std::string many = R"([{"pos":"1-1"})";
+  for (int i = 0; i < 1'000; ++i) many += R"(,{"pos":"1-1"})";
+  EXPECT_EQ(error(many + "]"), "rejected is a list of at most 1000 changes");
+  for (const std::string entry :
+       {"1", R"("1-5")", "{}", R"({"pos":5})", R"({"pos":"5"})", R"({"pos":"1-5","error":7})",
+        R"({"pos":"1-5","reason":"x"})", R"({"pos":"1-5","error":["x"]})"}) {
+    EXPECT_EQ(error("[" + entry + "]"),
+              "an entry of rejected has pos, a position such as 1-4711, and possibly error, a text")
+        << entry;
+  }
+  EXPECT_EQ(error_of(PullAction::Nack, R"({"consumer":"a","batch":"0-1-x","rejected":[]})"),
+            "unknown member 'rejected'");
+}
+
 TEST(PullRequestTest, other_bodies_are_refused_with_the_reason) {
   EXPECT_EQ(error_of(PullAction::Fetch, "[]"), "the body is not a JSON object");
   EXPECT_EQ(error_of(PullAction::Fetch, "{"), "the body is not a JSON object");

@@ -1,4 +1,4 @@
-#include <memory>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -16,26 +16,29 @@ namespace {
 LeasedBatch made_batch() {
   LeasedBatch batch;
   for (const std::int64_t pos : {5, 8}) {
-    auto event = std::make_shared<ChangeEvent>();
-    event->timeline = 2;
-    event->pos = pos;
-    event->kind = "record";
-    event->op = "delete";
-    event->did = "did:plc:a";
-    batch.events.push_back(std::move(event));
+    const std::string position = "2-" + std::to_string(pos);
+    batch.changes.push_back({pos, position, R"({"pos":")" + position + R"("})"});
   }
+  batch.attempt = {.number = 3,
+                   .lease_until = Timestamp{std::chrono::seconds(1'783'175'903)},
+                   .left = std::chrono::milliseconds(14'998)};
   return batch;
 }
 
 const std::string kUrl = "https://search.example/hooks/Xy7pQ2sW?token=abcdef12&a=1";
 
-std::optional<consumers::LeaseFailure> outcome(unsigned status, const std::string& body = "",
-                                               const std::string& retry_after = "") {
+WebhookOutcome whole_outcome(unsigned status, const std::string& body = "",
+                             const std::string& retry_after = "") {
   transport::HttpAnswer answer;
   answer.status = status;
   answer.body = body;
   answer.retry_after = retry_after;
-  return webhook_failure(answer, made_batch(), kUrl);
+  return webhook_outcome(answer, made_batch(), kUrl);
+}
+
+std::optional<consumers::LeaseFailure> outcome(unsigned status, const std::string& body = "",
+                                               const std::string& retry_after = "") {
+  return whole_outcome(status, body, retry_after).failure;
 }
 
 TEST(WebhookMessageTest, a_request_names_its_changes_and_is_signed) {
@@ -43,11 +46,14 @@ TEST(WebhookMessageTest, a_request_names_its_changes_and_is_signed) {
   const std::string secret = "whsec_c2VjcmV0";
   const auto request =
       webhook_request("search", "https://search.example/skua", secret, made_batch(), now);
-  ASSERT_EQ(request.headers.size(), 3U);
+  ASSERT_EQ(request.headers.size(), 6U);
   EXPECT_EQ(request.headers[0].value, "search:2-5:2-8");
   EXPECT_EQ(request.headers[1].value, "1783175888");
   EXPECT_EQ(request.headers[2].value,
             webhook_signature(secret, "search:2-5:2-8", 1'783'175'888, *request.json));
+  EXPECT_EQ(request.headers[3].value, "3");
+  EXPECT_EQ(request.headers[4].value, "2026-07-04T14:38:23.000000Z");
+  EXPECT_EQ(request.headers[5].value, "14998");
   const auto body = nlohmann::json::parse(*request.json);
   EXPECT_EQ(body["consumer"], "search");
   EXPECT_EQ(body["changes"][1]["pos"], "2-8");
@@ -88,6 +94,37 @@ TEST(WebhookMessageTest, a_receiver_can_refuse_one_change) {
   }
 }
 
+TEST(WebhookMessageTest, a_receiver_can_reject_several_changes) {
+  const auto rejected = [](const std::string& body) {
+    std::string text;
+    for (const auto& [pos, error] : whole_outcome(200, body).rejected) {
+      text += std::to_string(pos) + " " + error + ", ";
+    }
+    return text;
+  };
+  const std::string both = R"("rejected":[{"pos":"2-8","error":"bad\u0000"},{"pos":"2-5"}])";
+  EXPECT_EQ(rejected("{" + both + "}"), "8 bad?, 5 the receiver refused a change, ");
+  EXPECT_FALSE(outcome(200, "{" + both + "}"));
+  EXPECT_FALSE(outcome(200, R"({"rejected":[]})"));
+  EXPECT_EQ(rejected(R"({"rejected":[{"pos":"2-5","error":"Xy7pQ2sW"}]})"), "5 (hidden), ");
+
+  // Rejections before a failure count.
+  const std::string mixed = R"({"failed":{"pos":"2-8"},)" + both + "}";
+  EXPECT_EQ(rejected(mixed), "5 the receiver refused a change, ");
+  EXPECT_EQ(outcome(200, mixed)->pos, 8);
+  EXPECT_EQ(rejected(R"({"failed":true,)" + both + "}"), "");
+
+  for (const std::string body :
+       {R"({"rejected":true})", R"({"rejected":[{"pos":"2-6"}]})", R"({"rejected":["2-5"]})",
+        R"({"rejected":[{"pos":"2-5"},{"pos":8}]})", R"({"rejected":[{"error":"x"}]})"}) {
+    EXPECT_EQ(rejected(body), "") << body;
+    const auto failure = outcome(200, body);
+    ASSERT_TRUE(failure) << body;
+    EXPECT_FALSE(failure->pos) << body;
+    EXPECT_EQ(failure->error, "the receiver refused a change that it was not sent") << body;
+  }
+}
+
 TEST(WebhookMessageTest, a_failure_concerns_the_changes_or_the_receiver) {
   for (const unsigned status : {400U, 409U, 413U, 422U, 500U}) {
     EXPECT_FALSE(outcome(status)->is_temporary) << status;
@@ -98,8 +135,8 @@ TEST(WebhookMessageTest, a_failure_concerns_the_changes_or_the_receiver) {
   EXPECT_EQ(outcome(503, "", "7")->wait, std::chrono::seconds(7));
   EXPECT_EQ(outcome(500, "<p>broken\n")->error, "HTTP 500: <p>broken ");
   const auto error = [](transport::errc code) {
-    return webhook_failure(Result<transport::HttpAnswer>(make_error_code(code)), made_batch(),
-                           kUrl);
+    return webhook_outcome(Result<transport::HttpAnswer>(make_error_code(code)), made_batch(), kUrl)
+        .failure;
   };
   EXPECT_FALSE(error(transport::errc::http_timed_out)->is_temporary);
   EXPECT_FALSE(error(transport::errc::http_dropped)->is_temporary);
@@ -137,7 +174,7 @@ TEST(WebhookMessageTest, a_failure_has_its_cause) {
                                            {errc::http_malformed, Cause::Address}};
   for (const auto& [code, cause] : errors) {
     const Result<transport::HttpAnswer> answer(make_error_code(code));
-    EXPECT_EQ(webhook_failure(answer, made_batch(), kUrl)->cause, cause)
+    EXPECT_EQ(webhook_outcome(answer, made_batch(), kUrl).failure->cause, cause)
         << make_error_code(code).message();
   }
   EXPECT_EQ(outcome(401, "no")->error, "HTTP 401: no");

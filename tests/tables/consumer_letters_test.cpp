@@ -140,6 +140,59 @@ TEST_F(ConsumerLettersTest, the_bytes_of_an_account_have_a_limit) {
   EXPECT_EQ(value("SELECT length(error) FROM skua.dead_letter WHERE pos = 3"), "50");
 }
 
+TEST_F(ConsumerLettersTest, a_payload_beyond_a_limit_is_replaced_by_the_short_one) {
+  const auto kept = [&](std::int64_t position) {
+    return value(
+        "SELECT length(payload) || ' of ' || payload_bytes FROM skua.dead_letter "
+        "WHERE pos = " +
+        std::to_string(position));
+  };
+  ConsumerLetter letter = letter_at(1);
+  letter.payload.assign(100, 7);
+  letter.short_payload.assign(20, 7);
+  EXPECT_TRUE(write_consumer_letter(session(), letter, at(1), {.payload_bytes = 100}));
+  EXPECT_EQ(kept(1), "100 of 100");
+  letter.position = 2;
+  EXPECT_TRUE(write_consumer_letter(session(), letter, at(1), {.payload_bytes = 99}));
+  EXPECT_EQ(kept(2), "20 of 100");
+  // The account has 120 bytes and two errors of 10 bytes.
+  letter.position = 3;
+  const std::uint64_t before = dead_letter_counters().left_out;
+  EXPECT_TRUE(write_consumer_letter(session(), letter, at(1), {.account_bytes = 200}));
+  EXPECT_EQ(kept(3), "20 of 100");
+  EXPECT_EQ(dead_letter_counters().left_out, before);
+  letter.position = 4;
+  EXPECT_FALSE(write_consumer_letter(session(), letter, at(1), {.account_bytes = 180}));
+}
+
+TEST_F(ConsumerLettersTest, a_letter_that_fails_again_keeps_its_payload) {
+  ConsumerLetter letter = letter_at(1);
+  letter.payload = {1, 2, 3};
+  const std::int64_t id = write_consumer_letter(session(), letter, at(1)).value();
+  EXPECT_FALSE(fail_requested_letter(session(), id, 1, "again")) << "not requested";
+  EXPECT_TRUE(request_replay(session(), id));
+  EXPECT_FALSE(fail_requested_letter(session(), id, 2, "again")) << "another change";
+  EXPECT_TRUE(fail_requested_letter(session(), id, 1, "again"));
+  letter.payload = {};
+  EXPECT_TRUE(write_consumer_letter(session(), letter, at(2)));
+  EXPECT_EQ(value("SELECT concat_ws('|', status, attempts, error, payload, payload_bytes) FROM "
+                  "skua.dead_letter"),
+            "dead|3|status 400|\\x010203|3");
+}
+
+TEST_F(ConsumerLettersTest, letters_of_a_lane_are_selected_in_the_order_of_their_positions) {
+  for (const std::int64_t position : {30, 10, 20}) {
+    write_consumer_letter(session(), letter_at(position, position == 20 ? 1 : 0), at(1));
+  }
+  ConsumerLetter former = letter_at(40);
+  former.timeline = 1;
+  write_consumer_letter(session(), former, at(1));
+  using Ids = std::vector<std::int64_t>;
+  EXPECT_EQ(letter_ids(session(), {}), (Ids{id_at(40), id_at(10), id_at(20), id_at(30)}));
+  EXPECT_EQ(letter_ids(session(), {.lane = 0}), (Ids{id_at(40), id_at(10), id_at(30)}));
+  EXPECT_EQ(letter_ids(session(), {.consumer = "webhook", .lane = 1}), Ids{id_at(20)});
+}
+
 TEST_F(ConsumerLettersTest, requested_letters_are_leased_in_the_order_of_their_positions) {
   for (const std::int64_t position : {30, 10, 20}) {
     ConsumerLetter letter = letter_at(position, 1);

@@ -36,8 +36,12 @@ struct ConsumerLetter {
   AccountNumber actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
-  /// The data that the consumer keeps for people, such as the message that it sent. May be empty.
-  Bytes payload;
+  /// The data that the consumer keeps for people and replays, such as the event that it sent. May
+  /// be empty.
+  Bytes payload = {};
+  /// The letter keeps these bytes instead if the payload exceeds a limit. If they are empty, a
+  /// payload beyond its own limit is cut.
+  Bytes short_payload = {};
   std::string error;
   /// Empty if PostgreSQL did not report the error.
   std::string sqlstate;
@@ -47,8 +51,8 @@ struct ConsumerLetter {
 /// fail does not use up the letters of other accounts, and its letters of one consumer do not
 /// displace those of another.
 struct ConsumerLetterLimits {
-  /// The size of one payload. The rest is cut off.
-  std::size_t payload_bytes = std::size_t{1} << 20;
+  /// The size of one payload.
+  std::size_t payload_bytes = std::size_t{64} << 10;
   /// The size of one error, which may be the answer of a receiver. The rest is cut off.
   std::size_t error_bytes = 2'000;
   /// The number of unfinished letters of one account and consumer. All letters without an account
@@ -65,13 +69,20 @@ struct ConsumerLetterLimits {
 std::string consumer_letter_key(std::int32_t timeline, std::int64_t position);
 
 /// Writes a letter. If the consumer has a letter of this position, its attempts increase and the
-/// letter is dead again, because the consumer failed again. Letters of consumers use at most half
+/// letter is dead again, because the consumer failed again; without a new payload it keeps its
+/// payload. Letters of consumers use at most half
 /// of the table, so that a consumer that always fails does not displace the letters of the indexer.
 /// Returns the letter's number, or nothing if the letter is beyond the limits; such a letter is
 /// counted and logged.
 std::optional<std::int64_t> write_consumer_letter(postgres::Session& session,
                                                   const ConsumerLetter& letter, Timestamp now,
                                                   const ConsumerLetterLimits& limits = {});
+
+/// Stores that the change of a requested letter failed again: the letter is dead again, with one
+/// more attempt and this error. Returns false, and changes nothing, if the letter is not requested
+/// or its change is not the one at `position`.
+bool fail_requested_letter(postgres::Session& session, std::int64_t id, std::int64_t position,
+                           const std::string& error, const ConsumerLetterLimits& limits = {});
 
 /// A letter whose replay an operator requested.
 struct RequestedLetter {

@@ -29,10 +29,16 @@ SELECT $1, $2, $3::int4, $4::int4, $5::int8, $6, $7::int8, $8::int4, $9::int8, $
   $13, f.did, $14::timestamptz, $14::timestamptz
 FROM fitting AS f
 ON CONFLICT (consumer, key)
-DO UPDATE SET attempts = t.attempts + 1, status = 'dead', lane = EXCLUDED.lane, payload = EXCLUDED.payload,
-  payload_bytes = EXCLUDED.payload_bytes, error = EXCLUDED.error, sqlstate = EXCLUDED.sqlstate,
+DO UPDATE SET attempts = t.attempts + 1, status = 'dead', lane = EXCLUDED.lane,
+  payload = coalesce(EXCLUDED.payload, t.payload), payload_bytes = coalesce(EXCLUDED.payload_bytes, t.payload_bytes),
+  error = EXCLUDED.error, sqlstate = EXCLUDED.sqlstate,
   last_at = EXCLUDED.last_at, lease_owner = NULL, lease_until = NULL, finished_at = NULL, note = NULL
 RETURNING t.id;
+
+-- name: consumer_letters_fail
+UPDATE skua.dead_letter
+SET status = 'dead', attempts = attempts + 1, last_at = clock_timestamp(), error = $3, sqlstate = NULL
+WHERE id = $1::int8 AND pos = $2::int8 AND status = 'requested';
 
 -- name: consumer_letters_lease
 -- Locks the rows in the order of their positions, and skips a letter that another session is leasing.

@@ -160,7 +160,7 @@ postgres::Rows execute_matching(postgres::Session& session, const postgres::Stat
   const auto status_text = [](LetterStatus status) { return to_string(status); };
   return session.execute(statement, filter.ids, filter.consumer, filter.did,
                          postgres::column(filter.statuses, status_text), filter.error,
-                         filter.older_than, others...);
+                         filter.older_than, filter.lane, others...);
 }
 
 std::vector<std::int64_t> finish_letters(postgres::Session& session, const LetterFilter& filter,

@@ -158,6 +158,8 @@ struct LetterFilter {
   std::vector<std::int64_t> ids = {};
   std::optional<std::string> consumer = std::nullopt;
   std::optional<std::string> did = std::nullopt;
+  /// A lane of a consumer of the change log.
+  std::optional<std::int32_t> lane = std::nullopt;
   /// An empty list selects every status.
   std::vector<LetterStatus> statuses = {};
   /// A part of the error, in upper or lower case.
@@ -171,7 +173,8 @@ struct LetterFilter {
 std::vector<LetterRow> list_letters(postgres::Session& session, const LetterFilter& filter,
                                     std::size_t limit);
 
-/// Returns the numbers of all matching letters, the oldest first.
+/// Returns the numbers of all matching letters: the indexer's letters in the order in which they
+/// were written, then those of consumers in the order of their positions.
 std::vector<std::int64_t> letter_ids(postgres::Session& session, const LetterFilter& filter);
 
 /// Returns the payload of a letter, or nothing if the letter has none or does not exist.

@@ -66,13 +66,14 @@ d.id, d.status, d.created_at, d.last_at, d.attempts, d.consumer, d.key, d.did, d
   d.lease_owner, d.lease_until, d.finished_at, d.note
 
 -- fragment: letter_matches
--- Whether the row d matches LetterFilter, which has the parameters 1 to 6.
+-- Whether the row d matches LetterFilter, which has the parameters 1 to 7.
 (cardinality($1::int8[]) = 0 OR d.id = ANY($1::int8[]))
   AND ($2::text IS NULL OR d.consumer = $2::text)
   AND ($3::text IS NULL OR d.did = $3::text)
   AND (cardinality($4::text[]) = 0 OR d.status = ANY($4::text[]))
   AND ($5::text IS NULL OR strpos(lower(d.error), lower($5::text)) > 0)
   AND coalesce(d.finished_at, d.last_at) <= clock_timestamp() - make_interval(secs => $6::int8)
+  AND ($7::int4 IS NULL OR d.lane = $7::int4)
 
 -- fragment: letter_not_leased
 (d.status <> 'replaying' OR d.lease_until <= clock_timestamp())
@@ -90,10 +91,10 @@ SELECT {{letter_columns}}
 FROM skua.dead_letter AS d
 WHERE {{letter_matches}}
 ORDER BY d.last_at DESC, d.id DESC
-LIMIT $7::int8;
+LIMIT $8::int8;
 
 -- name: dead_letters_ids
-SELECT d.id FROM skua.dead_letter AS d WHERE {{letter_matches}} ORDER BY d.id;
+SELECT d.id FROM skua.dead_letter AS d WHERE {{letter_matches}} ORDER BY d.timeline NULLS FIRST, d.pos, d.id;
 
 -- name: dead_letters_payload
 SELECT payload FROM skua.dead_letter WHERE id = $1;
@@ -127,7 +128,7 @@ WHERE d.id = $1 AND d.pos IS NOT NULL AND {{letter_is_dead}};
 
 -- name: dead_letters_finish
 UPDATE skua.dead_letter AS d
-SET status = $7, lease_owner = NULL, lease_until = NULL, finished_at = clock_timestamp(), note = nullif($8, '')
+SET status = $8, lease_owner = NULL, lease_until = NULL, finished_at = clock_timestamp(), note = nullif($9, '')
 WHERE {{letter_matches}} AND d.finished_at IS NULL AND {{letter_not_leased}}
 RETURNING d.id;
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/account_number.hpp"
+#include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "consumers/consumer_replays.sql.hpp"
@@ -21,6 +23,10 @@ namespace skua::consumers {
 namespace {
 
 constexpr std::size_t kLettersOfRound = 100;
+
+Bytes bytes_of(std::string_view text) {
+  return {text.begin(), text.end()};
+}
 
 const char* operation_text(std::int32_t operation) {
   constexpr const char* kTexts[] = {"create", "update", "delete"};
@@ -81,8 +87,12 @@ void replay(postgres::Session& session, const Projection& projection, const Cons
 std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                                  const std::string& consumer, std::int32_t lane,
                                                  std::int64_t position, const std::string& error,
+                                                 const ReadLetterEvent& read_event,
                                                  const std::string& sqlstate) {
-  const auto change = session.query_one<LoggedChange>(sql::consumers_change, position);
+  const auto found = session.query_first<LoggedChange>(sql::consumers_change, position);
+  if (!found) return std::nullopt;
+  const LoggedChange& change = *found;
+  const LetterEvent event = read_event ? read_event(session, position) : LetterEvent();
   return tables::write_consumer_letter(session,
                                        {.consumer = consumer,
                                         .lane = lane,
@@ -92,7 +102,8 @@ std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                         .actor_id = change.actor_id,
                                         .collection_id = change.collection_id,
                                         .rkey = change.rkey,
-                                        .payload = {},
+                                        .payload = bytes_of(event.event),
+                                        .short_payload = bytes_of(event.keys),
                                         .error = error,
                                         .sqlstate = sqlstate},
                                        system_clock().now());

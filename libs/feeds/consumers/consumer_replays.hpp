@@ -4,16 +4,20 @@
 #include <optional>
 #include <string>
 
+#include "consumers/letter_event.hpp"
 #include "postgres/session.hpp"
 
 namespace skua::consumers {
 
 /// Stores the change at `position` as a dead letter of its consumer, which skips the change. Runs
-/// in the caller's transaction, which also moves the position of the lane. Returns the number of
-/// the letter, or nothing if the letter exceeds the limits of the table. Throws postgres::SqlError.
+/// in the caller's transaction, which also moves the position of the lane. The letter keeps the
+/// event that `read_event` returns. Returns the number of the letter, or nothing if the letter
+/// exceeds the limits of the table, or the log does not have the change any more. Throws
+/// postgres::SqlError.
 std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                                  const std::string& consumer, std::int32_t lane,
                                                  std::int64_t position, const std::string& error,
+                                                 const ReadLetterEvent& read_event,
                                                  const std::string& sqlstate = {});
 
 /// Applies the changes of dead letters whose replay an operator requested (`skua dead-letters

@@ -63,6 +63,7 @@ struct ListedLane {
   std::string help;
   bool is_own;
   std::int32_t newest_version;
+  std::int64_t lease_expiries;
 };
 
 /// A row of consumers_undropped.
@@ -123,6 +124,7 @@ ConsumerLane lane_of(const ListedLane& row) {
           .lease_until = row.lease_until,
           .lease_ends_in = row.lease_ends_in,
           .is_abandoned = row.is_abandoned,
+          .lease_expiries = row.lease_expiries,
           .behind = row.behind.value_or(0)};
 }
 
@@ -246,7 +248,8 @@ void reset_consumer(postgres::Session& session, const std::string& name) {
   change.commit();
 }
 
-void skip_change(postgres::Session& session, const std::string& name, std::int64_t position) {
+void skip_change(postgres::Session& session, const std::string& name, std::int64_t position,
+                 const ReadLetterEvent& read_event) {
   ConsumerChange change(session);
   require_consumer(session, name);
   const auto skipped = session.query<SkippedChange>(sql::consumers_skip, name, position);
@@ -257,7 +260,7 @@ void skip_change(postgres::Session& session, const std::string& name, std::int64
         position, name, name));
   }
   for (const auto& [lane, error] : skipped) {
-    write_skipped_change(session, name, lane, position, error);
+    write_skipped_change(session, name, lane, position, error, read_event);
   }
   session.execute(sql::consumers_run_again, name);
   change.commit();

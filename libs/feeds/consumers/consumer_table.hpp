@@ -11,6 +11,7 @@
 #include "base/time.hpp"
 #include "consumers/fold_step.hpp"
 #include "consumers/leases/lease.hpp"
+#include "consumers/letter_event.hpp"
 #include "consumers/projections/projection.hpp"
 #include "postgres/session.hpp"
 #include "postgres/sql_error.hpp"
@@ -102,6 +103,8 @@ struct ConsumerLane {
   std::optional<std::chrono::milliseconds> lease_ends_in = std::nullopt;
   /// True if a lease ended a minute ago or earlier, and the lane has not been leased since.
   bool is_abandoned = false;
+  /// The number of leases that ended without an answer and counted as a failure.
+  std::int64_t lease_expiries = 0;
   /// The number of changes from the oldest one whose work is not done.
   std::int64_t behind = 0;
 };
@@ -199,7 +202,9 @@ void reset_consumer(postgres::Session& session, const std::string& name);
 /// Continues a stopped consumer, or a blocked lane, after the change at `position`, which becomes a
 /// dead letter. Other blocked lanes stay blocked. Refuses a position at which no change failed too
 /// often, for example because another person has reset the consumer and another change has failed.
-void skip_change(postgres::Session& session, const std::string& name, std::int64_t position);
+/// The dead letter keeps the event that `read_event` returns.
+void skip_change(postgres::Session& session, const std::string& name, std::int64_t position,
+                 const ReadLetterEvent& read_event = nullptr);
 
 /// Sets the state of a consumer, and the error that led to it, in the caller's transaction.
 void set_consumer_state(postgres::Session& session, std::int32_t consumer_id,

@@ -115,7 +115,8 @@ SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.p
   coalesce(left(l.owner, 8), ''), l.lease_until,
   (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::int8,
   coalesce(p.help, ''), c.definition IS NOT NULL,
-  coalesce((SELECT max(n.version) FROM skua.projections AS n WHERE n.name = p.name), 0)
+  coalesce((SELECT max(n.version) FROM skua.projections AS n WHERE n.name = p.name), 0),
+  coalesce(l.lease_expiries, 0)
 FROM (
   SELECT skua.change_log_end() AS log_end, EXISTS (SELECT 1 FROM skua.dropped_indexes) AS has_bootstrap,
     EXISTS (

@@ -35,6 +35,8 @@ std::string receiver_cure(const Consumer& consumer, FailureCause cause) {
                          other_url);
     case FailureCause::Busy:
       return fmt::format("Look at the log of the receiver of {}, or of the proxy before it.", url);
+    case FailureCause::Expiry:
+      return "Look at the log of `skua serve`: the process ended during a request.";
     default:
       return fmt::format("Look at the log of the receiver of {}: it refuses changes.", url);
   }
@@ -51,6 +53,7 @@ std::string policy_text(const std::string& policy) {
 std::string until_then(const Consumer& consumer, FailureCause cause) {
   const bool is_projection = consumer.kind == "projection";
   const bool counts = cause == FailureCause::Change || cause == FailureCause::Slow ||
+                      cause == FailureCause::Expiry ||
                       (is_projection && cause == FailureCause::Tables);
   const std::string retry = fmt::format("`skua consumers resume {}` tries at once.", consumer.name);
   if (!counts) {
@@ -83,8 +86,11 @@ std::string leased_cure(const Consumer& consumer, FailureCause cause) {
   if (cause == FailureCause::Tables) {
     return "Remove the cause, such as a missing right of the role of `skua serve`.";
   }
-  return consumer.kind == "webhook" ? receiver_cure(consumer, cause)
-                                    : "Look at the log of the program that fetches the changes.";
+  if (consumer.kind == "webhook") return receiver_cure(consumer, cause);
+  return cause == FailureCause::Expiry
+             ? "Look at the log of the program that fetches the changes: it ended before it "
+               "acknowledged them, or it needs a longer lease (`lease_seconds`)."
+             : "Look at the log of the program that fetches the changes.";
 }
 
 }  // namespace
@@ -94,6 +100,7 @@ std::string failure_subject(const Consumer& consumer, FailureCause cause) {
   if (cause == FailureCause::Tables || cause == FailureCause::Filter) {
     return "its changes cannot be read";
   }
+  if (cause == FailureCause::Expiry) return "changes are not acknowledged";
   return consumer.kind == "pull" ? "its program reports failures" : "deliveries fail";
 }
 

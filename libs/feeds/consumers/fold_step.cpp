@@ -79,7 +79,7 @@ void wait_for_cause(postgres::Session& session, const Batch& batch, FailureCause
 void skip(postgres::Session& session, const Batch& batch, FailureCause cause,
           const postgres::SqlError& error) {
   const auto letter = write_skipped_change(session, batch.name, batch.lane, batch.first,
-                                           error.what(), error.sqlstate());
+                                           error.what(), nullptr, error.sqlstate());
   if (!letter && cause == FailureCause::Tables) {
     session.execute(sql::consumers_block_lane, batch.consumer_id, batch.lane);
   } else {

@@ -158,6 +158,7 @@ bool exchange(postgres::Session& session, const Projection& projection, std::int
   fold_to_end(session, projection, consumer_id, lanes);
   session.execute(sql::consumers_retire_live, projection.name);
   if (session.execute(sql::consumers_make_live, consumer_id).affected() != 1) return false;
+  session.execute(sql::consumers_resolve_letters, projection.name, consumer_id);
   show_tables(session, projection, consumer_id);
   if (projection.own && shown != nullptr) drop_former_views(session, *shown, projection);
   if (publication == Publication::Differences) {

@@ -27,7 +27,8 @@ bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
 
 /// Replaces the live tables by those of a finished build that has nearly reached the end of the
 /// log. One transaction applies the remaining changes and exchanges the views: readers see the old
-/// tables or the new ones, and counts never go back. If the live tables cannot be read, the
+/// tables or the new ones, and counts never go back. Dead letters of changes that precede the build
+/// are resolved. If the live tables cannot be read, the
 /// projections that depend on them are rebuilt. Returns false if there is nothing to exchange, or a
 /// reader holds the views for too long.
 bool exchange_projection(postgres::Session& session, const std::stop_token& stop = {},

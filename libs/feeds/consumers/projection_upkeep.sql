@@ -78,6 +78,16 @@ UPDATE skua.consumers
 SET role = 'live', error = NULL, retry_at = NULL
 WHERE id = $1::int4 AND role = 'next';
 
+-- name: consumers_resolve_letters
+-- The build of $2 read the records after the changes of these letters. A letter of the build itself is not one of them.
+UPDATE skua.dead_letter AS d
+SET status = 'resolved', lease_owner = NULL, lease_until = NULL, finished_at = clock_timestamp(),
+  note = 'the tables were built again after this change'
+FROM skua.change_log_state AS s
+WHERE d.consumer = $1::text AND d.pos IS NOT NULL AND d.finished_at IS NULL
+  AND (d.timeline <> s.timeline
+    OR d.pos < (SELECT min(l.start) FROM skua.consumer_lanes AS l WHERE l.consumer_id = $2::int4));
+
 -- name: consumers_waiting_lanes
 SELECT lane, pos
 FROM skua.consumer_lanes

@@ -99,6 +99,7 @@ std::string change_json(const ChangeEvent& event) {
     if (!event.cid.empty()) json["cid"] = event.cid;
     add_references(json, event);
     if (event.is_superseded) json["superseded"] = true;
+    if (event.omits_record) json["record_omitted"] = true;
     if (!event.record.empty()) return with_member(json, "record", event.record);
   }
   return json.dump();

@@ -62,6 +62,8 @@ struct ChangeEvent {
   std::string record;
   /// True if a later change has replaced the record.
   bool is_superseded = false;
+  /// True in the event of a dead letter that is too large to keep the record. `record` is empty.
+  bool omits_record = false;
   /// False if no reader wanted the record when the change was read, so that `record` is empty.
   bool is_read = true;
 

@@ -148,11 +148,16 @@ constexpr MetricInfo kDeadLetters{"", "skua_consumer_dead_letters", "letters",
 constexpr MetricInfo kRetry{"", "skua_consumer_retry_seconds", "seconds",
                             "Time until the consumer tries again after a failure; 0 if it does not "
                             "wait"};
+constexpr MetricInfo kLeaseExpiries{
+    "", "skua_consumer_lease_expiries_total", "leases",
+    "Leases of the consumer that ended without an answer, each of them a failure"};
 
 std::vector<MetricValue> values_of_consumer(const consumers::Consumer& consumer) {
   std::uint64_t blocked = 0;
   std::int64_t waiting = 0;
+  std::int64_t expiries = 0;
   for (const consumers::ConsumerLane& lane : consumer.lanes) {
+    expiries += lane.lease_expiries;
     blocked += lane.is_blocked ? 1 : 0;
     waiting += lane.waiting_accounts;
   }
@@ -176,6 +181,7 @@ std::vector<MetricValue> values_of_consumer(const consumers::Consumer& consumer)
       {kRetry, MetricKind::Gauge,
        std::chrono::duration<double>(next_attempt(consumer).value_or(std::chrono::milliseconds(0)))
            .count()});
+  values.push_back({kLeaseExpiries, MetricKind::Counter, expiries});
   return values;
 }
 
@@ -207,6 +213,7 @@ json read_consumer_list(postgres::Session& session) {
                        {"error", lane.error},
                        {"is_blocked", lane.is_blocked},
                        {"waiting_accounts", lane.waiting_accounts},
+                       {"lease_expiries", lane.lease_expiries},
                        {"retry_seconds", seconds_or_null(lane.retry_in)},
                        {"lease", lease_of(lane)}});
     }
@@ -273,6 +280,9 @@ std::string consumer_text(const json& consumer) {
                           printable(lane["error"].get<std::string>(), kLongestError));
     }
     if (lane["is_blocked"] == true) text += "; blocked";
+    if (lane["lease_expiries"] != 0) {
+      text += fmt::format("; {} without an answer",
+                          counted(lane["lease_expiries"].get<std::int64_t>(), "lease"));
     if (!lane["retry_seconds"].is_null()) {
       text += "; tries again in " + rounded_text(lane["retry_seconds"]);
     }
@@ -306,6 +316,7 @@ std::vector<pipeline::MetricDeclaration> consumer_metric_declarations() {
                                  kWaitingAccounts, kDeadLetters, kRetry}) {
     all.push_back({info, MetricKind::Gauge, kLabel});
   }
+  all.push_back({kLeaseExpiries, MetricKind::Counter, kLabel});
   return all;
 }
 

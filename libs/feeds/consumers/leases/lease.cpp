@@ -14,20 +14,22 @@
 #include "consumers/leases/lease.sql.hpp"
 #include "consumers/leases/waiting_changes.hpp"
 #include "consumers/tuning.hpp"
+#include "tables/consumer_letters.hpp"
 
 namespace skua::consumers {
 
 namespace {
 
 /// The names have the order of FailureCause.
-constexpr std::array<std::string_view, 11> kCauses{"change", "unreachable", "name",    "tls",
-                                                   "slow",   "refused",     "address", "busy",
-                                                   "tables", "lock",        "filter"};
+constexpr std::array<std::string_view, 12> kCauses{"change", "expiry",  "unreachable", "name",
+                                                   "tls",    "slow",    "refused",     "address",
+                                                   "busy",   "tables",  "lock",        "filter"};
 
 /// A row of leases_lock.
 struct LeasedLane {
   std::string consumer;
   std::string policy;
+  std::int32_t lanes;
   std::int64_t pos;
   std::int64_t end;
   std::int32_t count;
@@ -51,6 +53,15 @@ struct LeasableLane {
   std::int64_t waiting_end;
   std::int32_t waiting_batch;
   std::optional<bool> waits_longer;
+  // The lease of the lane that has expired; null if the lane was not leased.
+  std::optional<std::string> expired_owner;
+  bool expiry_counts;
+};
+
+/// A row of leases_note_batch.
+struct NotedBatch {
+  Timestamp lease_until;
+  std::chrono::milliseconds left;
 };
 
 void renew(postgres::Session& session, const LeaseName& lease, std::chrono::milliseconds duration) {
@@ -70,8 +81,28 @@ void retry_later(postgres::Session& session, const LeaseName& lease, const HeldL
   }
 }
 
-AccountNumber account_at(postgres::Session& session, std::int64_t pos) {
-  return session.query_one<AccountNumber>(sql::leases_account, pos);
+/// Returns the account of a change; nothing if the log does not have the change.
+std::optional<AccountNumber> account_at(postgres::Session& session, std::int64_t pos) {
+  return session.query_first<AccountNumber>(sql::leases_account, pos);
+}
+
+/// Whether changes of an account wait behind a dead letter, so that its lane leaves them out.
+bool has_waiting(postgres::Session& session, const LeaseName& lease, AccountNumber account) {
+  const auto keys = read_waiting_keys(session, lease.consumer_id, lease.lane);
+  return std::binary_search(keys.begin(), keys.end(), account);
+}
+
+/// Whether the change at a position, which comes from the client, can be a change of the lease.
+bool has_change(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
+                std::int64_t pos) {
+  if (pos < held.pos || pos >= held.end) return false;
+  const auto account = account_at(session, pos);
+  if (held.key) {
+    // The log may not have the change of a letter, which is alone in its lease.
+    return account == held.key || (pos == held.pos && held.end == pos + 1);
+  }
+  return account && (*account & (held.lanes - 1)) == lease.lane &&
+         !has_waiting(session, lease, *account);
 }
 
 void block_lane(postgres::Session& session, const LeaseName& lease, std::int32_t attempts,
@@ -81,34 +112,39 @@ void block_lane(postgres::Session& session, const LeaseName& lease, std::int32_t
 }
 
 /// Applies the policy to the first change, which failed and is not tried again. A waiting change
-/// becomes a dead letter again under any policy.
-void apply_policy(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
-                  std::int32_t attempts, const LeaseFailure& failure) {
+/// becomes a dead letter again under any policy. Returns true if the lane has passed the change, so
+/// that the lease may continue.
+bool apply_policy(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
+                  std::int32_t attempts, const LeaseFailure& failure,
+                  const ReadLetterEvent& read_event) {
   const std::int64_t pos = held.pos;
   const std::string& error = failure.error;
   logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
                         held.consumer, pos, held.policy,
                         with_code(error, problem_of_failure(held.policy)));
   const auto letter = [&] {
-    return write_skipped_change(session, held.consumer, lease.lane, pos, error);
+    return write_skipped_change(session, held.consumer, lease.lane, pos, error, read_event);
   };
   if (held.key) {
-    close_waiting(session, lease.consumer_id, lease.lane, *held.key, held.waiting,
-                  letter().value_or(held.waiting.letter_id));
-    return;
+    std::int64_t id = held.waiting.letter_id;
+    if (!tables::fail_requested_letter(session, id, pos, error)) id = letter().value_or(id);
+    close_waiting(session, lease.consumer_id, lease.lane, *held.key, held.waiting, id);
+    return false;
   }
   if (held.policy == "skip") {
     letter();
     advance_lease(session, lease, held, pos + 1);
-  } else if (held.policy == "block_key") {
+    return true;
+  }
+  if (held.policy == "block_key") {
     const auto id = letter();
-    if (id &&
-        hold_changes(session, lease.consumer_id, lease.lane, account_at(session, pos), pos, *id)) {
+    const auto account = account_at(session, pos);
+    if (id && account && hold_changes(session, lease.consumer_id, lease.lane, *account, pos, *id)) {
       advance_lease(session, lease, held, pos + 1);
-    } else {
-      block_lane(session, lease, attempts, failure.cause,
-                 error + " (too many dead letters: the lane is blocked)");
+      return true;
     }
+    block_lane(session, lease, attempts, failure.cause,
+               error + " (too many dead letters: the lane is blocked)");
   } else if (held.policy == "block_lane") {
     block_lane(session, lease, attempts, failure.cause, error);
   } else {
@@ -116,6 +152,7 @@ void apply_policy(postgres::Session& session, const LeaseName& lease, const Held
     set_consumer_state(session, lease.consumer_id, "stopped",
                        fmt::format("the change at position {} failed: {}", pos, error));
   }
+  return false;
 }
 
 struct Limits {
@@ -125,18 +162,84 @@ struct Limits {
 
 /// Counts a failed attempt of the first change.
 void count_attempt(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
-                   const LeaseFailure& failure) {
+                   const LeaseFailure& failure, const ReadLetterEvent& read_event) {
   const Limits limits =
       postgres::rows_of<Limits>(execute_tuned(session, sql::leases_limits, lease.consumer_id))
           .at(0);
   const std::int32_t attempts = std::min(held.attempts, 1'000'000'000) + 1;
   if (failure.is_final || attempts >= limits.attempts) {
-    apply_policy(session, lease, held, attempts, failure);
+    apply_policy(session, lease, held, attempts, failure, read_event);
     return;
   }
   LeaseFailure later = failure;
   if (later.wait) later.wait = std::min(*later.wait, limits.wait);
   retry_later(session, lease, held, attempts, 1, later);
+}
+
+/// Halves the batch, whose failed change is unknown, or counts an attempt of the change that stands
+/// alone.
+void narrow_down(postgres::Session& session, const LeaseName& lease, const HeldLease& held,
+                 const LeaseFailure& failure, const ReadLetterEvent& read_event) {
+  if (held.count <= 1) {
+    count_attempt(session, lease, held, failure, read_event);
+    return;
+  }
+  LeaseFailure at_once = failure;
+  at_once.wait = failure.wait.value_or(std::chrono::milliseconds(0));
+  retry_later(session, lease, held, held.attempts, held.count / 2, at_once);
+}
+
+std::optional<LeasableLane> choose_lane(postgres::Session& session, const LaneRequest& request) {
+  auto due = postgres::rows_of<LeasableLane>(
+      execute_tuned(session, sql::leases_choose, request.consumer_id, request.ignores_pause,
+                    request.processors, request.since_failure));
+  if (due.empty()) return std::nullopt;
+  return std::move(due.front());
+}
+
+/// Ends the expired lease of a lane that the transaction has locked.
+void end_expired_lease(postgres::Session& session, const LeasableLane& lane,
+                       const LaneRequest& request) {
+  const LeaseName lease{request.consumer_id, lane.lane, lane.epoch - 1, *lane.expired_owner};
+  const auto held = lock_lease(session, lease);
+  if (held && lane.expiry_counts) {
+    const LeaseFailure failure{.pos = {},
+                               .error = "the lease ended without an answer",
+                               .wait = {},
+                               .cause = FailureCause::Expiry};
+    logger("feed")->warn("{}: lane {}, position {}: {}", held->consumer, lane.lane, held->pos,
+                         failure.error);
+    session.execute(sql::leases_count_expiry, lease.consumer_id, lease.lane);
+    narrow_down(session, lease, *held, failure, request.read_event);
+  }
+  release_lease(session, lease);
+}
+
+/// Applies the policy to each rejected change. Returns the rest of the lease, or nothing if the
+/// policy ends the lease.
+std::optional<HeldLease> reject_changes(postgres::Session& session, const LeaseName& lease,
+                                        HeldLease held, std::vector<Rejection> rejected,
+                                        const ReadLetterEvent& read_event) {
+  std::ranges::sort(rejected, {}, &Rejection::pos);
+  for (const Rejection& one : rejected) {
+    // A repetition names changes before the present position again.
+    if (one.pos < held.pos) continue;
+    if (!held.key) {
+      // An earlier rejection may have let the account wait.
+      const auto account = account_at(session, one.pos);
+      if (account && has_waiting(session, lease, *account)) continue;
+    }
+    if (one.pos > held.pos) {
+      advance_lease(session, lease, held, one.pos);
+      held = lock_lease(session, lease).value();
+    }
+    const LeaseFailure failure{.pos = one.pos, .error = one.error, .wait = {}, .is_final = true};
+    if (!apply_policy(session, lease, held, held.attempts + 1, failure, read_event)) {
+      return std::nullopt;
+    }
+    held = lock_lease(session, lease).value();
+  }
+  return held;
 }
 
 }  // namespace
@@ -157,6 +260,7 @@ std::optional<HeldLease> lock_lease(postgres::Session& session, const LeaseName&
   if (!lane) return std::nullopt;
   HeldLease held{.consumer = std::move(lane->consumer),
                  .policy = std::move(lane->policy),
+                 .lanes = lane->lanes,
                  .pos = lane->pos,
                  .end = lane->end,
                  .count = lane->count,
@@ -186,21 +290,26 @@ void release_lease(postgres::Session& session, const LeaseName& lease) {
 std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& request) {
   postgres::Transaction transaction(session);
   open_waiting_changes(session, request.consumer_id);
-  const auto due = postgres::rows_of<LeasableLane>(execute_tuned(
-      session, sql::leases_choose, request.consumer_id, request.ignores_pause, request.processors));
-  if (due.empty()) {
+  auto chosen = choose_lane(session, request);
+  while (chosen && chosen->expired_owner) {
+    end_expired_lease(session, *chosen, request);
+    chosen = choose_lane(session, request);
+  }
+  if (!chosen) {
     transaction.commit();
     return std::nullopt;
   }
-  const LeasableLane& lane = due[0];
+  const LeasableLane& lane = *chosen;
   Lease lease;
   lease.name = {request.consumer_id, lane.lane, lane.epoch, request.owner};
   lease.lanes = lane.lanes;
   if (lane.waiting_pos && (!lane.is_due || lane.waits_longer.value_or(false))) {
     lease.key = lane.waiting_key;
     lease.pos = *lane.waiting_pos;
-    lease.end = lane.waiting_end;
     lease.batch = lane.waiting_batch;
+    lease.letter =
+        read_letter_change(session, request.consumer_id, lease.name.lane, *lease.key, lease.pos);
+    lease.end = lease.letter ? lease.pos + 1 : lane.waiting_end;
   } else {
     lease.pos = lane.pos;
     lease.end = lane.log_end;
@@ -214,25 +323,42 @@ std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& r
   return lease;
 }
 
-bool note_batch(postgres::Session& session, const LeaseName& lease, std::int64_t first,
-                std::int64_t end, std::int32_t count) {
+std::optional<Attempt> note_batch(postgres::Session& session, const LeaseName& lease,
+                                  std::int64_t first, std::int64_t end, std::int32_t count) {
   postgres::Transaction transaction(session);
   const auto held = lock_lease(session, lease);
-  if (!held) return false;
-  if (count > 0 && first > held->pos) advance_lease(session, lease, *held, first);
-  session.execute(sql::leases_note_batch, lease.consumer_id, lease.lane, end, count);
+  if (!held) return std::nullopt;
+  const bool is_moved = count > 0 && first > held->pos;
+  if (is_moved) advance_lease(session, lease, *held, first);
+  const auto noted = session.query_one<NotedBatch>(sql::leases_note_batch, lease.consumer_id,
+                                                   lease.lane, end, count);
   transaction.commit();
-  return true;
+  return Attempt{.number = 1 + (is_moved ? 0 : std::min(held->attempts, 1'000'000'000)),
+                 .lease_until = noted.lease_until,
+                 .left = noted.left};
 }
 
 LeaseResult acknowledge(postgres::Session& session, const LeaseName& lease,
                         const Acknowledgement& acknowledgement) {
   postgres::Transaction transaction(session);
-  const auto held = lock_lease(session, lease);
+  auto held = lock_lease(session, lease);
   if (!held) return LeaseResult::Lost;
-  // The position comes from the client, so it can have any value.
+  // The positions come from the client, so they can have any value.
   const std::int64_t last = acknowledgement.through.value_or(held->end - 1);
   if (last >= held->end) return LeaseResult::NotOfLease;
+  for (const Rejection& one : acknowledgement.rejected) {
+    const bool is_new = one.pos >= held->pos;
+    if (one.pos > last || (is_new && !has_change(session, lease, *held, one.pos))) {
+      return LeaseResult::NotOfLease;
+    }
+  }
+  held = reject_changes(session, lease, *std::move(held), acknowledgement.rejected,
+                        acknowledgement.read_event);
+  if (!held) {
+    release_lease(session, lease);
+    transaction.commit();
+    return LeaseResult::Ended;
+  }
   const std::int64_t next = last + 1;
   // A lease of waiting changes must be advanced to its end even if it had no changes, because this
   // ends the waiting. A repetition has no effect.
@@ -257,12 +383,13 @@ LeaseResult renew_lease(postgres::Session& session, const LeaseName& lease,
 }
 
 LeaseResult report_failure(postgres::Session& session, const LeaseName& lease,
-                           const LeaseFailure& failure) {
+                           const LeaseFailure& failure, const ReadLetterEvent& read_event) {
   postgres::Transaction transaction(session);
   auto held = lock_lease(session, lease);
   if (!held) return LeaseResult::Lost;
   const std::int64_t pos = failure.pos.value_or(held->pos);
-  if (pos < held->pos || pos >= held->end) return LeaseResult::NotOfLease;
+  const bool is_of_lease = failure.pos ? has_change(session, lease, *held, pos) : pos < held->end;
+  if (!is_of_lease) return LeaseResult::NotOfLease;
   if (pos > held->pos) {
     advance_lease(session, lease, *held, pos);
     // The changes before the failed one are acknowledged now, so the failed change is the first
@@ -271,16 +398,19 @@ LeaseResult report_failure(postgres::Session& session, const LeaseName& lease,
   }
   if (failure.is_temporary) {
     retry_later(session, lease, *held, held->attempts, std::nullopt, failure);
-  } else if (failure.pos || held->count <= 1) {
-    count_attempt(session, lease, *held, failure);
+  } else if (failure.pos) {
+    count_attempt(session, lease, *held, failure, read_event);
   } else {
-    LeaseFailure at_once = failure;
-    at_once.wait = failure.wait.value_or(std::chrono::milliseconds(0));
-    retry_later(session, lease, *held, held->attempts, held->count / 2, at_once);
+    narrow_down(session, lease, *held, failure, read_event);
   }
   release_lease(session, lease);
   transaction.commit();
   return LeaseResult::Ended;
+}
+
+std::int32_t timeline_of(postgres::Session& session, const LeaseName& lease) {
+  return session.query_one<std::int32_t>(sql::leases_timeline, lease.consumer_id, lease.lane,
+                                         lease.epoch, lease.owner);
 }
 
 LeaseResult report_loss(postgres::Session& session, const LeaseName& lease, std::int64_t oldest) {

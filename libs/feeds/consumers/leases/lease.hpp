@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/account_number.hpp"
+#include "base/time.hpp"
 #include "consumers/leases/waiting_changes.hpp"
+#include "consumers/letter_event.hpp"
 #include "postgres/session.hpp"
 
 namespace skua::consumers {
@@ -36,6 +38,9 @@ struct Lease {
   std::optional<AccountNumber> key;
   /// The maximum number of changes.
   std::int32_t batch = 0;
+  /// The change at `pos`, from its dead letter, if the log does not have it any more. The lease
+  /// then covers this change alone.
+  std::optional<LetterChange> letter;
   /// The accounts of the lane whose changes wait behind a dead letter. The lane skips their
   /// changes.
   std::vector<AccountNumber> waiting_keys;
@@ -45,6 +50,8 @@ struct Lease {
 enum class FailureCause : std::uint8_t {
   /// A change, or the processing of a change.
   Change,
+  /// The lease ended without an answer. A change may be the reason, so the attempt counts.
+  Expiry,
   // The following causes concern the receiver of a webhook.
   /// The connection to the receiver cannot be opened.
   Unreachable,
@@ -96,6 +103,8 @@ struct LeaseFailure {
 struct HeldLease {
   std::string consumer;
   std::string policy;
+  /// The number of lanes of the consumer.
+  std::int32_t lanes = 1;
   /// The position of the first change that is not acknowledged.
   std::int64_t pos = 0;
   /// The position after the last change of the lease.
@@ -133,6 +142,11 @@ struct LaneRequest {
   /// The number of lanes of the consumer that may be leased at the same time. Two calls at the same
   /// time may exceed it by one.
   std::int32_t processors = 64;
+  /// The time since the caller last lost its connection to the server; nothing if it never did. It
+  /// could not store the end of a lease then, so the expiry of an older lease counts no attempt.
+  std::optional<std::chrono::milliseconds> since_failure = std::nullopt;
+  /// Reads the event of a change that becomes a dead letter.
+  ReadLetterEvent read_event = nullptr;
 };
 
 /// Leases a lane of a running leased consumer: the lane that has waited longest, has changes, and
@@ -140,20 +154,34 @@ struct LaneRequest {
 /// server's clock decides. Any number of sessions of any processes may call this function; they
 /// never get the same lane. Returns nothing if there is no such lane now. Runs its own transaction.
 /// Throws postgres::SqlError.
+///
+/// If the lease of a chosen lane has expired, this is a failure of unknown cause (`report_failure`
+/// without a position). It counts no attempt if the owner never got the changes (`note_batch`), or
+/// if the server has restarted or the caller has lost its connection since the lease began.
 std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& request);
+
+/// What the owner of a lease learns about it together with the changes.
+struct Attempt {
+  /// The number of this attempt with the first change, from 1. Failures of larger batches are not
+  /// attempts. After `max_attempts` of the tuning profile the policy applies.
+  std::int32_t number = 1;
+  /// The end of the lease by the server's clock, and the time until then.
+  Timestamp lease_until;
+  std::chrono::milliseconds left{0};
+};
 
 /// Records which changes the owner of a lease gets: `count` of the changes from `first` to before
 /// `end`. Changes of the lease before `first` do not pass the filter of the consumer, and the lane
-/// skips them. Returns false if the lease is lost. Runs its own transaction. Throws
+/// skips them. Returns nothing if the lease is lost. Runs its own transaction. Throws
 /// postgres::SqlError.
-bool note_batch(postgres::Session& session, const LeaseName& lease, std::int64_t first,
-                std::int64_t end, std::int32_t count);
+std::optional<Attempt> note_batch(postgres::Session& session, const LeaseName& lease,
+                                  std::int64_t first, std::int64_t end, std::int32_t count);
 
 // The following functions store the reports of the owner of a lease. Each runs one transaction, and
 // throws postgres::SqlError.
 //
-// An expired lease is still valid until the lane is leased again. After that a report of the former
-// owner has no effect.
+// An expired lease is still valid until `take_lease` chooses its lane. After that a report of the
+// former owner has no effect.
 
 enum class LeaseResult : std::uint8_t {
   /// The lease continues.
@@ -166,12 +194,25 @@ enum class LeaseResult : std::uint8_t {
   NotOfLease,
 };
 
+/// A change that another attempt does not help.
+struct Rejection {
+  std::int64_t pos = 0;
+  std::string error;
+};
+
 /// Acknowledges the changes up to `through`, or all changes of the lease if `through` is nothing.
 /// The lease ends with its last change, or if `ends` is set; otherwise it continues for `duration`.
 struct Acknowledgement {
   std::optional<std::int64_t> through = std::nullopt;
   bool ends = false;
   std::chrono::milliseconds duration{30'000};
+  /// The changes up to `through` that were not processed. The policy applies to each. If the policy
+  /// stops the lane or the consumer at one of them, or the lease covers waiting changes, the lease
+  /// ends there, and later changes are delivered again. With `block_key`, a rejected change of an
+  /// account that already waits is one of the changes that wait.
+  std::vector<Rejection> rejected = {};
+  /// Reads the event of a change that becomes a dead letter.
+  ReadLetterEvent read_event = nullptr;
 };
 LeaseResult acknowledge(postgres::Session& session, const LeaseName& lease,
                         const Acknowledgement& acknowledgement);
@@ -181,9 +222,14 @@ LeaseResult renew_lease(postgres::Session& session, const LeaseName& lease,
                         std::chrono::milliseconds duration);
 
 /// Ends the lease after a failure: the changes are delivered again later, or the policy of the
-/// consumer applies.
+/// consumer applies. `read_event` reads the event of a change that becomes a dead letter.
 LeaseResult report_failure(postgres::Session& session, const LeaseName& lease,
-                           const LeaseFailure& failure);
+                           const LeaseFailure& failure,
+                           const ReadLetterEvent& read_event = nullptr);
+
+/// Returns the timeline of the positions of the changes that the lease covers: that of a dead
+/// letter at the beginning of its waiting changes, otherwise the present one.
+std::int32_t timeline_of(postgres::Session& session, const LeaseName& lease);
 
 /// Ends a lease whose changes the log no longer has. The oldest change of the log is at `oldest`.
 /// The consumer is then lagged out; if the lease covers waiting changes, only the changes of their

@@ -1,9 +1,9 @@
 -- fragment: lane_not_leased
 -- These columns of a lane say which owner leases the lane, and which changes the lease covers.
-owner = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL
+owner = NULL, leased_at = NULL, lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL
 
 -- name: leases_lock
-SELECT c.name, c.policy, l.pos, l.leased_end, l.leased_count, l.attempts, l.leased_key
+SELECT c.name, c.policy, c.lanes, l.pos, l.leased_end, l.leased_count, l.attempts, l.leased_key
 FROM skua.consumer_lanes AS l
 JOIN skua.consumers AS c ON c.id = l.consumer_id
 WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND l.epoch = $3::int8 AND l.owner = $4::text
@@ -21,21 +21,26 @@ WHERE consumer_id = $1 AND lane = $2::int4;
 
 -- name: leases_take
 UPDATE skua.consumer_lanes
-SET epoch = $3::int8, owner = $4::text, lease_until = clock_timestamp() + $5::int8 * interval '1 millisecond',
+SET epoch = $3::int8, owner = $4::text, leased_at = clock_timestamp(),
+  lease_until = clock_timestamp() + $5::int8 * interval '1 millisecond',
   leased_key = $6::int8, leased_end = $7::int8, leased_count = 0
 WHERE consumer_id = $1::int4 AND lane = $2::int4;
 
 -- name: leases_note_batch
 UPDATE skua.consumer_lanes
 SET leased_end = $3::int8, leased_count = $4::int4
-WHERE consumer_id = $1::int4 AND lane = $2::int4;
+WHERE consumer_id = $1::int4 AND lane = $2::int4
+RETURNING lease_until, greatest(extract(epoch FROM lease_until - clock_timestamp()) * 1000, 0)::int8;
 
 -- name: leases_choose
 -- Chooses the lane that has waited longest, among the lanes with changes that are due. w has the oldest waiting changes of an
 -- account that are due. An account has one batch at a time, so its oldest changes come first. After a change of the number of lanes
--- they can lie ahead of the lane, which passes them first. $9 is the number of lanes that may be leased at the same time.
+-- they can lie ahead of the lane, which passes them first. $9 is the number of lanes that may be leased at the same time. The last
+-- two columns describe a lease that has expired: its owner, and whether it counts as an attempt.
 SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, least(coalesce(l.batch, p.batch), p.batch),
-  w.actor_id, w.pos, coalesce(w.until, l.pos), least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at
+  w.actor_id, w.pos, coalesce(w.until, l.pos), least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at,
+  l.owner, coalesce(l.leased_count > 0
+    AND l.leased_at > greatest(pg_postmaster_start_time(), clock_timestamp() - $10::int8 * interval '1 millisecond'), false)
 FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
 CROSS JOIN skua.consumers AS c
 JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
@@ -56,7 +61,7 @@ LEFT JOIN LATERAL (
       SELECT FROM skua.waiting_changes AS o
       WHERE o.consumer_id = c.id AND o.lane = l.lane AND o.actor_id = v.actor_id AND o.pos < v.pos
     )
-  ORDER BY v.served_at
+  ORDER BY v.served_at, v.pos
   LIMIT 1
 ) AS w ON true
 WHERE c.id = $7 AND c.kind <> 'projection' AND c.state = 'running' AND c.role = 'live' AND NOT c.paused
@@ -71,6 +76,23 @@ WHERE c.id = $7 AND c.kind <> 'projection' AND c.state = 'running' AND c.role = 
 ORDER BY l.served_at
 LIMIT 1
 FOR UPDATE OF l SKIP LOCKED;
+
+-- name: leases_count_expiry
+UPDATE skua.consumer_lanes SET lease_expiries = lease_expiries + 1 WHERE consumer_id = $1::int4 AND lane = $2::int4;
+
+-- name: leases_timeline
+SELECT coalesce(
+  (
+    SELECT d.timeline
+    FROM skua.consumer_lanes AS l
+    JOIN skua.waiting_changes AS w ON w.consumer_id = l.consumer_id AND w.lane = l.lane AND w.actor_id = l.leased_key
+    JOIN skua.dead_letter AS d ON d.id = w.letter_id AND d.pos = w.pos AND d.status = 'requested'
+      AND d.payload IS NOT NULL
+    WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND l.epoch = $3::int8 AND l.owner = $4::text
+    ORDER BY w.pos
+    LIMIT 1
+  ), s.timeline)
+FROM skua.change_log_state AS s;
 
 -- name: leases_renew
 UPDATE skua.consumer_lanes

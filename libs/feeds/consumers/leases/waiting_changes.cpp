@@ -1,8 +1,19 @@
 #include "consumers/leases/waiting_changes.hpp"
 
+#include "base/bytes.hpp"
 #include "consumers/leases/waiting_changes.sql.hpp"
 
 namespace skua::consumers {
+
+namespace {
+
+/// A row of waiting_letter_change.
+struct LetterChangeRow {
+  std::int32_t timeline;
+  Bytes payload;
+};
+
+}  // namespace
 
 void open_waiting_changes(postgres::Session& session, std::int32_t consumer_id) {
   session.execute(sql::waiting_open, consumer_id);
@@ -18,6 +29,15 @@ std::vector<AccountNumber> read_waiting_keys(postgres::Session& session, std::in
 WaitingChanges read_waiting_changes(postgres::Session& session, std::int32_t consumer_id,
                                     std::int32_t lane, AccountNumber key) {
   return session.query_one<WaitingChanges>(sql::waiting_read, consumer_id, lane, key);
+}
+
+std::optional<LetterChange> read_letter_change(postgres::Session& session, std::int32_t consumer_id,
+                                               std::int32_t lane, AccountNumber key,
+                                               std::int64_t pos) {
+  const auto row =
+      session.query_first<LetterChangeRow>(sql::waiting_letter_change, consumer_id, lane, key, pos);
+  if (!row) return std::nullopt;
+  return LetterChange{row->timeline, std::string(as_text(row->payload))};
 }
 
 bool hold_changes(postgres::Session& session, std::int32_t consumer_id, std::int32_t lane,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/account_number.hpp"
@@ -19,7 +21,8 @@ inline constexpr std::int64_t kMostWaitingKeys = 1'000;
 /// Opens waiting changes for delivery after an operator has handled their dead letter. Delivery
 /// begins with the change of the letter if its replay was requested, otherwise with the next
 /// change. If a requested letter has no waiting changes, its change becomes a waiting change. If
-/// the log no longer has the change of a letter, the letter becomes dead again, with the reason.
+/// neither the log nor the letter has the change any more, the letter becomes dead again, with the
+/// reason.
 void open_waiting_changes(postgres::Session& session, std::int32_t consumer_id);
 
 /// Returns the accounts of a lane whose later changes wait.
@@ -36,6 +39,19 @@ struct WaitingChanges {
 };
 WaitingChanges read_waiting_changes(postgres::Session& session, std::int32_t consumer_id,
                                     std::int32_t lane, AccountNumber key);
+
+/// A change that its dead letter has kept.
+struct LetterChange {
+  /// The timeline of the position of the change.
+  std::int32_t timeline = 0;
+  /// The event of the change (LetterEvent), in JSON.
+  std::string event;
+};
+/// Returns the change at `pos`, the first of the waiting changes, if it is replayed and only its
+/// letter has it: the log has dropped it, or has another timeline.
+std::optional<LetterChange> read_letter_change(postgres::Session& session, std::int32_t consumer_id,
+                                               std::int32_t lane, AccountNumber key,
+                                               std::int64_t pos);
 
 /// Lets the changes of an account from `pos` on wait for the letter of the change at `pos`. Returns
 /// false if too many accounts of the lane wait.

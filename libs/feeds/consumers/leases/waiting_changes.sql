@@ -80,6 +80,10 @@ CROSS JOIN skua.change_log_state AS s
 WHERE c.id = $1 AND d.status = 'requested' AND d.pos IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM skua.waiting_changes AS w WHERE w.consumer_id = c.id AND w.letter_id = d.id)
 
+-- fragment: log_lacks_change
+-- Whether the log does not have the change of the letter d any more. s is skua.change_log_state.
+(d.timeline <> s.timeline OR NOT EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= d.pos))
+
 -- name: waiting_refuse_old
 UPDATE skua.dead_letter AS t
 SET status = 'dead', attempts = t.attempts + 1, last_at = clock_timestamp(),
@@ -87,8 +91,16 @@ SET status = 'dead', attempts = t.attempts + 1, last_at = clock_timestamp(),
 WHERE t.id IN (
   SELECT d.id
   {{requested_letters}}
-    AND (d.timeline <> s.timeline OR NOT EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= d.pos))
+    AND d.payload IS NULL AND {{log_lacks_change}}
 );
+
+-- name: waiting_letter_change
+SELECT d.timeline, d.payload
+FROM skua.waiting_changes AS w
+JOIN skua.dead_letter AS d ON d.id = w.letter_id AND d.pos = w.pos
+CROSS JOIN skua.change_log_state AS s
+WHERE w.consumer_id = $1::int4 AND w.lane = $2::int4 AND w.actor_id = $3::int8 AND w.pos = $4::int8
+  AND d.status = 'requested' AND d.payload IS NOT NULL AND {{log_lacks_change}};
 
 -- name: waiting_add_requested
 INSERT INTO skua.waiting_changes (pos, until, letter_id, consumer_id, actor_id, lane, is_open)

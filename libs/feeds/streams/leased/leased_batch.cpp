@@ -1,6 +1,7 @@
 #include "streams/leased/leased_batch.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -31,9 +32,13 @@ PageAccounts accounts_of(const consumers::Lease& lease) {
           .without = lease.waiting_keys};
 }
 
+SentChange sent_change(const ChangeEvent& event) {
+  return {event.pos, Position{event.timeline, event.pos}.text(), change_json(event)};
+}
+
 /// The changes that a lease has for the consumer.
 struct Found {
-  std::vector<std::shared_ptr<const ChangeEvent>> events;
+  std::vector<SentChange> changes;
   /// The position after the last change that was read.
   std::int64_t end = 0;
   /// True if the log no longer has the first change.
@@ -42,26 +47,30 @@ struct Found {
 
 Found read_changes(postgres::Session& session, const consumers::Lease& lease,
                    const ChangeFilter& filter, std::size_t max_bytes) {
+  if (lease.letter) {
+    const Position position{lease.letter->timeline, lease.pos};
+    return {.changes = {{lease.pos, position.text(), lease.letter->event}}, .end = lease.end};
+  }
   const std::int32_t timeline = read_log_state(session).timeline;
   const auto accounts = accounts_of(lease);
   const auto most = static_cast<std::size_t>(std::max(lease.batch, 1));
-  Found found{.events = {}, .end = lease.pos};
+  Found found{.changes = {}, .end = lease.pos};
   std::size_t bytes = 0;
   for (int page_number = 0; page_number < kPages; ++page_number) {
     const auto rest = static_cast<std::size_t>(lease.end - found.end);
-    if (rest == 0 || found.events.size() >= most || bytes >= max_bytes) break;
+    if (rest == 0 || found.changes.size() >= most || bytes >= max_bytes) break;
     const PageLimits limits{.changes = std::min(rest, kChangesOfPage),
-                            .events = most - found.events.size(),
+                            .events = most - found.changes.size(),
                             .bytes = max_bytes - bytes};
     const auto page = read_page(session, timeline, found.end, 0, filter, limits, accounts);
     if (!page) {
-      found.is_lost = found.events.empty();
+      found.is_lost = found.changes.empty();
       break;
     }
     if (page->next == found.end) break;
     for (const auto& event : page->events) {
       bytes += event->record.size();
-      found.events.push_back(event);
+      found.changes.push_back(sent_change(*event));
     }
     found.end = page->next;
   }
@@ -121,17 +130,18 @@ LeasedChanges lease_changes(postgres::Session& session, const consumers::LaneReq
     consumers::report_loss(session, lease->name, read_log_state(session).oldest);
     return {.batch = std::nullopt, .has_more = true};
   }
-  const auto count = static_cast<std::int32_t>(found.events.size());
-  const std::int64_t first = count > 0 ? found.events.front()->pos : found.end;
-  if (!consumers::note_batch(session, lease->name, first, found.end, count)) return {};
-  if (count > 0) return {.batch = LeasedBatch{lease->name, std::move(found.events)}};
+  const auto count = static_cast<std::int32_t>(found.changes.size());
+  const std::int64_t first = count > 0 ? found.changes.front().pos : found.end;
+  const auto attempt = consumers::note_batch(session, lease->name, first, found.end, count);
+  if (!attempt) return {};
+  if (count > 0) return {.batch = LeasedBatch{lease->name, *attempt, std::move(found.changes)}};
   consumers::acknowledge(session, lease->name, {.through = std::nullopt, .ends = true});
   return {.batch = std::nullopt, .has_more = true};
 }
 
 void count_batch(FeedMetrics& metrics, const LeasedBatch& batch) {
   metrics.batches += 1;
-  metrics.batch_changes += batch.events.size();
+  metrics.batch_changes += batch.changes.size();
 }
 
 void count_end(FeedMetrics& metrics, BatchEnd end, consumers::LeaseResult result) {
@@ -140,11 +150,16 @@ void count_end(FeedMetrics& metrics, BatchEnd end, consumers::LeaseResult result
   metrics.batch_ends.at(static_cast<std::size_t>(end)) += 1;
 }
 
+std::optional<std::chrono::milliseconds> LostConnections::since_last() const {
+  if (!last_) return std::nullopt;
+  return std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - *last_);
+}
+
 std::string changes_json(const LeasedBatch& batch) {
   std::string json = "[";
-  for (const auto& event : batch.events) {
+  for (const SentChange& change : batch.changes) {
     if (json.size() > 1) json += ",";
-    json += change_json(*event);
+    json += change.json;
   }
   return json + "]";
 }

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +10,6 @@
 #include "consumers/leases/lease.hpp"
 #include "consumers/leases/leased_consumers.hpp"
 #include "postgres/session.hpp"
-#include "streams/change_event.hpp"
 #include "streams/change_filter.hpp"
 #include "streams/change_reader.hpp"
 
@@ -25,11 +24,20 @@ Checked<ChangeFilter> parse_leased_filter(const std::string& json);
 /// consumer, and clears this failure when the filter can be read. Throws postgres::SqlError.
 Checked<ChangeFilter> read_filter(postgres::Session& session,
                                   const consumers::LeasedConsumer& consumer);
+/// A change, as the consumer gets it.
+struct SentChange {
+  std::int64_t pos = 0;
+  /// The position as clients see it, such as `1-4711`.
+  std::string position;
+  /// The event in the form of `/changes`.
+  std::string json;
+};
 
 /// The changes of a lease, in their order. There is at least one change.
 struct LeasedBatch {
   consumers::LeaseName lease;
-  std::vector<std::shared_ptr<const ChangeEvent>> events;
+  consumers::Attempt attempt;
+  std::vector<SentChange> changes;
 };
 
 struct LeasedChanges {
@@ -52,6 +60,16 @@ void count_batch(FeedMetrics& metrics, const LeasedBatch& batch);
 
 /// Counts the end of a batch. `result` is the result of storing this end.
 void count_end(FeedMetrics& metrics, BatchEnd end, consumers::LeaseResult result);
+
+/// Remembers when a thread last lost its connection to the server (LaneRequest::since_failure).
+class LostConnections {
+ public:
+  void note() { last_ = std::chrono::steady_clock::now(); }
+  std::optional<std::chrono::milliseconds> since_last() const;
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> last_;
+};
 
 /// Returns the changes as a JSON array of events in the form of `/changes`.
 std::string changes_json(const LeasedBatch& batch);

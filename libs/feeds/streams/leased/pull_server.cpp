@@ -15,10 +15,10 @@
 #include "base/problem.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "base/time.hpp"
 #include "consumers/fold_step.hpp"
 #include "postgres/connection_string.hpp"
-#include "streams/leased/leased_batch.hpp"
-#include "streams/log_pages.hpp"
+#include "streams/leased/letter_event.hpp"
 
 namespace skua::streams {
 
@@ -33,11 +33,12 @@ constexpr std::int64_t kLongestLease = 3'600;
 constexpr std::int64_t kLongestWait = 20;
 constexpr std::int64_t kLongestRetry = 86'400;
 constexpr std::size_t kErrorCharacters = 1'000;
+constexpr std::size_t kMostRejected = 1'000;
 
 const std::set<std::string>& members_of(PullAction action) {
   static const std::map<PullAction, std::set<std::string>> kMembers = {
       {PullAction::Fetch, {"consumer", "max", "lease_seconds", "wait_seconds"}},
-      {PullAction::Ack, {"consumer", "batch", "through", "lease_seconds"}},
+      {PullAction::Ack, {"consumer", "batch", "through", "rejected", "lease_seconds"}},
       {PullAction::Nack, {"consumer", "batch", "pos", "error", "retry_seconds", "reject"}},
       {PullAction::Renew, {"consumer", "batch", "lease_seconds"}}};
   return kMembers.at(action);
@@ -75,6 +76,28 @@ class BodyReader {
     auto position = parse_position(*given);
     if (!position) fail(fmt::format("{} is a position such as 1-4711", name));
     return position;
+  }
+  /// Reads the changes that an ack excludes.
+  std::vector<PullRequest::Rejected> rejected() {
+    std::vector<PullRequest::Rejected> all;
+    const auto found = body_.find("rejected");
+    if (found == body_.end()) return all;
+    if (!found->is_array() || found->size() > kMostRejected) {
+      fail(fmt::format("rejected is a list of at most {} changes", kMostRejected));
+      return all;
+    }
+    for (const json& entry : *found) {
+      BodyReader reader(entry);
+      const auto position = entry.is_object() ? reader.position("pos") : std::nullopt;
+      const auto error = entry.is_object() ? reader.text("error") : std::nullopt;
+      const std::size_t known = (position ? 1U : 0U) + (error ? 1U : 0U);
+      if (!position || entry.size() != known) {
+        fail("an entry of rejected has pos, a position such as 1-4711, and possibly error, a text");
+        return all;
+      }
+      all.push_back({*position, printable(error.value_or(kRefused), kErrorCharacters)});
+    }
+    return all;
   }
   void fail(std::string error) {
     if (error_.empty()) error_ = std::move(error);
@@ -122,6 +145,14 @@ bool has_token(const std::string& authorization, const consumers::LeasedConsumer
   return token && token_hash(*token) == consumer.secret;
 }
 
+/// Returns the answer to a fetch.
+std::string batch_json(const LeasedBatch& batch) {
+  return fmt::format(
+      R"({{"batch":"{}","attempts":{},"lease_until":"{}","lease_ms":{},"changes":{}}})",
+      lease_text(batch.lease), batch.attempt.number, format_datetime(batch.attempt.lease_until),
+      batch.attempt.left.count(), changes_json(batch));
+}
+
 Response response_of(consumers::LeaseResult result) {
   switch (result) {
     case consumers::LeaseResult::Lost:
@@ -151,11 +182,11 @@ std::string lease_text(const consumers::LeaseName& lease) {
 }
 
 Checked<PullRequest> parse_pull_request(PullAction action, const std::string& body) {
-  // A valid member has no nested values. The parser builds none, because the thread of the sockets
-  // calls this function.
-  const auto is_shallow = [](int depth, json::parse_event_t /*event*/, const json& /*value*/) {
-    return depth <= 1;
-  };
+  // The parser builds no values that are nested deeper than valid ones, because the thread of the
+  // sockets calls this function. Only an ack has a list of objects.
+  const int deepest = action == PullAction::Ack ? 3 : 1;
+  const auto is_shallow = [deepest](int depth, json::parse_event_t /*event*/,
+                                    const json& /*value*/) { return depth <= deepest; };
   const json object = json::parse(body, is_shallow, false);
   if (!object.is_object()) return std::string("the body is not a JSON object");
   for (const auto& [name, value] : object.items()) {
@@ -177,6 +208,7 @@ Checked<PullRequest> parse_pull_request(PullAction action, const std::string& bo
   request.max = static_cast<std::int32_t>(reader.number("max", 1, kMostChanges).value_or(100));
   request.wait = std::chrono::seconds(reader.number("wait_seconds", 0, kLongestWait).value_or(0));
   request.position = reader.position(action == PullAction::Ack ? "through" : "pos");
+  if (action == PullAction::Ack) request.rejected = reader.rejected();
   request.is_final = reader.boolean("reject").value_or(false);
   if (const auto error = reader.text("error")) request.error = printable(*error, kErrorCharacters);
   if (const auto retry = reader.number("retry_seconds", 0, kLongestRetry)) {
@@ -236,6 +268,7 @@ milliseconds PullServer::round(postgres::LazySession& lazy, const std::stop_toke
       }
     }
   } catch (const postgres::SqlError&) {
+    lost_connections_.note();
     for (const Waiting& waiting : waiting_) {
       waiting.exchange->answer(
           refusal(503, "DatabaseUnavailable", "the database does not answer: try again later"));
@@ -297,7 +330,9 @@ bool PullServer::fetch(postgres::Session& session, Waiting& waiting,
                                       .duration = lease_time(waiting.request, tuning),
                                       .most = waiting.request.max,
                                       .ignores_pause = true,
-                                      .processors = tuning.processors},
+                                      .processors = tuning.processors,
+                                      .since_failure = lost_connections_.since_last(),
+                                      .read_event = read_letter_event},
                                      *filter);
   const auto& batch = changes.batch;
   const auto now = SteadyClock::now();
@@ -306,10 +341,7 @@ bool PullServer::fetch(postgres::Session& session, Waiting& waiting,
     return false;
   }
   if (batch) count_batch(metrics_, *batch);
-  waiting.exchange->answer(
-      Response{.body = batch ? fmt::format(R"({{"batch":"{}","changes":{}}})",
-                                           lease_text(batch->lease), changes_json(*batch))
-                             : R"({"changes":[]})"});
+  waiting.exchange->answer(Response{.body = batch ? batch_json(*batch) : R"({"changes":[]})"});
   return true;
 }
 
@@ -318,28 +350,46 @@ void PullServer::end_lease(postgres::Session& session, Waiting& waiting,
   const PullRequest& request = waiting.request;
   consumers::LeaseName lease = request.lease;
   lease.consumer_id = consumer.id;
-  std::optional<std::int64_t> pos;
-  if (request.position) {
-    if (request.position->timeline != read_log_state(session).timeline) {
+  std::vector<Position> named;
+  if (request.position) named.push_back(*request.position);
+  for (const auto& one : request.rejected) named.push_back(one.position);
+  if (!named.empty()) {
+    const std::int32_t timeline = consumers::timeline_of(session, lease);
+    const auto is_other = [&](const Position& one) { return one.timeline != timeline; };
+    if (std::ranges::any_of(named, is_other)) {
       count_end(metrics_, BatchEnd::LeaseLost, consumers::LeaseResult::Lost);
       return waiting.exchange->answer(response_of(consumers::LeaseResult::Lost));
     }
-    pos = request.position->pos;
   }
-  auto result = consumers::LeaseResult::Lost;
+  waiting.exchange->answer(
+      response_of(report(session, request, lease, lease_time(request, consumer.tuning()))));
+}
+
+consumers::LeaseResult PullServer::report(postgres::Session& session, const PullRequest& request,
+                                          const consumers::LeaseName& lease,
+                                          milliseconds duration) {
+  if (request.action == PullAction::Renew) {
+    return consumers::renew_lease(session, lease, duration);
+  }
+  std::optional<std::int64_t> pos;
+  if (request.position) pos = request.position->pos;
   if (request.action == PullAction::Ack) {
-    result = consumers::acknowledge(
-        session, lease, {.through = pos, .duration = lease_time(request, consumer.tuning())});
-    count_end(metrics_, BatchEnd::Acknowledged, result);
-  } else if (request.action == PullAction::Renew) {
-    result = consumers::renew_lease(session, lease, lease_time(request, consumer.tuning()));
-  } else {
-    result = consumers::report_failure(
-        session, lease,
-        {.pos = pos, .error = request.error, .wait = request.retry, .is_final = request.is_final});
-    count_end(metrics_, BatchEnd::Failed, result);
+    consumers::Acknowledgement acknowledgement{
+        .through = pos, .duration = duration, .read_event = read_letter_event};
+    for (const auto& one : request.rejected) {
+      acknowledgement.rejected.push_back({one.position.pos, one.error});
+    }
+    const auto result = consumers::acknowledge(session, lease, acknowledgement);
+    count_end(metrics_, request.rejected.empty() ? BatchEnd::Acknowledged : BatchEnd::Failed,
+              result);
+    return result;
   }
-  waiting.exchange->answer(response_of(result));
+  const auto result = consumers::report_failure(
+      session, lease,
+      {.pos = pos, .error = request.error, .wait = request.retry, .is_final = request.is_final},
+      read_letter_event);
+  count_end(metrics_, BatchEnd::Failed, result);
+  return result;
 }
 
 }  // namespace skua::streams

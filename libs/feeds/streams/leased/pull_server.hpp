@@ -19,10 +19,14 @@
 #include "streams/change_event.hpp"
 #include "streams/change_filter.hpp"
 #include "streams/change_reader.hpp"
+#include "streams/leased/leased_batch.hpp"
 
 namespace skua::streams {
 
 enum class PullAction : std::uint8_t { Fetch, Ack, Nack, Renew };
+
+/// The reason of a failure or rejection, if the client gives none.
+inline constexpr const char* kRefused = "refused by the consumer";
 
 /// The body of a request of `/pull/...` (docs/feeds.md). The client controls all values.
 struct PullRequest {
@@ -41,8 +45,15 @@ struct PullRequest {
   /// nack, the change that failed; without a value the failed change is unknown.
   std::optional<Position> position;
 
+  /// A change that an ack excludes, with the reason.
+  struct Rejected {
+    Position position;
+    std::string error;
+  };
+  std::vector<Rejected> rejected = {};
+
   // The following members belong to a nack.
-  std::string error = "refused by the consumer";
+  std::string error = kRefused;
   std::optional<std::chrono::seconds> retry;
   bool is_final = false;
 };
@@ -91,11 +102,15 @@ class PullServer {
              const consumers::LeasedConsumer& consumer);
   void end_lease(postgres::Session& session, Waiting& waiting,
                  const consumers::LeasedConsumer& consumer);
+  consumers::LeaseResult report(postgres::Session& session, const PullRequest& request,
+                                const consumers::LeaseName& lease,
+                                std::chrono::milliseconds duration);
 
   FeedMetrics& metrics_;
   Guarded<std::vector<Waiting>> arrived_;
   /// The requests that wait for changes. Used only by the server's own thread.
   std::list<Waiting> waiting_;
+  LostConnections lost_connections_;
   postgres::SessionThread thread_;
 };
 

@@ -18,8 +18,8 @@
 #include "consumers/fold_step.hpp"
 #include "consumers/tuning.hpp"
 #include "postgres/connection_string.hpp"
-#include "streams/change_event.hpp"
 #include "streams/leased/leased_batch.hpp"
+#include "streams/leased/letter_event.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::streams {
@@ -48,10 +48,6 @@ std::string base64_of(ByteView bytes) {
   return text;
 }
 
-Position position_of(const ChangeEvent& event) {
-  return {event.timeline, event.pos};
-}
-
 /// Returns printable text of an answer, and hides parts of the path and query of the URL that may
 /// be a secret.
 std::string shown(std::string text, const std::string& url) {
@@ -71,27 +67,85 @@ std::string shown(std::string text, const std::string& url) {
   return printable(text, kAnswerCharacters);
 }
 
-/// Returns the failure of one change that the body of a successful answer reports, if there is one.
-std::optional<consumers::LeaseFailure> failure_in(const std::string& body, const LeasedBatch& batch,
-                                                  const std::string& url) {
+constexpr const char* kRefusedChange = "the receiver refused a change";
+constexpr const char* kUnknownChange = "the receiver refused a change that it was not sent";
+
+/// Reads the answers of a receiver that name changes of a batch.
+class NamedChanges {
+ public:
+  NamedChanges(const LeasedBatch& batch, const std::string& url) : batch_(batch), url_(url) {}
+
+  /// Reads the member `failed`: the changes before this one are processed.
+  consumers::LeaseFailure failed(const nlohmann::json& failed) const {
+    consumers::LeaseFailure failure{.pos = {}, .error = kRefusedChange, .wait = {}};
+    if (!failed.is_object()) return failure;
+    failure.error = error_of(failed);
+    if (const auto retry = failed.find("retry"); retry != failed.end() && retry->is_boolean()) {
+      failure.is_final = !retry->get<bool>();
+    }
+    if (!failed.contains("pos") || !failed["pos"].is_string()) return failure;
+    failure.pos = position_of(failed);
+    if (!failure.pos) failure.error = kUnknownChange;
+    return failure;
+  }
+
+  /// Reads the member `rejected`: all other changes are processed. Returns nothing if it does not
+  /// name changes of the batch.
+  std::optional<std::vector<consumers::Rejection>> rejected(const nlohmann::json& list) const {
+    if (!list.is_array()) return std::nullopt;
+    std::vector<consumers::Rejection> all;
+    for (const nlohmann::json& one : list) {
+      const auto pos = one.is_object() ? position_of(one) : std::nullopt;
+      if (!pos) return std::nullopt;
+      all.push_back({*pos, error_of(one)});
+    }
+    return all;
+  }
+
+ private:
+  std::string error_of(const nlohmann::json& named) const {
+    const auto error = named.find("error");
+    const bool has_error = error != named.end() && error->is_string();
+    return has_error ? shown(error->get<std::string>(), url_) : kRefusedChange;
+  }
+  std::optional<std::int64_t> position_of(const nlohmann::json& named) const {
+    const auto pos = named.find("pos");
+    if (pos == named.end() || !pos->is_string()) return std::nullopt;
+    const auto& text = pos->get_ref<const std::string&>();
+    const auto found = std::ranges::find(batch_.changes, text, &SentChange::position);
+    return found == batch_.changes.end() ? std::nullopt : std::optional(found->pos);
+  }
+
+  const LeasedBatch& batch_;
+  const std::string& url_;
+};
+
+/// Returns the outcome that the body of a successful answer reports.
+WebhookOutcome outcome_in(const std::string& body, const LeasedBatch& batch,
+                          const std::string& url) {
   const auto answer = nlohmann::json::parse(body, nullptr, false);
-  if (!answer.is_object() || !answer.contains("failed")) return std::nullopt;
-  const auto& failed = answer["failed"];
-  consumers::LeaseFailure failure{.pos = {}, .error = "the receiver refused a change", .wait = {}};
-  if (!failed.is_object()) return failure;
-  if (const auto error = failed.find("error"); error != failed.end() && error->is_string()) {
-    failure.error = shown(error->get<std::string>(), url);
+  if (!answer.is_object()) return {};
+  const NamedChanges named(batch, url);
+  WebhookOutcome outcome;
+  if (const auto failed = answer.find("failed"); failed != answer.end()) {
+    outcome.failure = named.failed(*failed);
   }
-  if (const auto retry = failed.find("retry"); retry != failed.end() && retry->is_boolean()) {
-    failure.is_final = !retry->get<bool>();
+  const auto list = answer.find("rejected");
+  if (list == answer.end()) return outcome;
+  auto rejected = named.rejected(*list);
+  if (!rejected) {
+    if (!outcome.failure) {
+      outcome.failure = consumers::LeaseFailure{.pos = {}, .error = kUnknownChange, .wait = {}};
+    }
+    return outcome;
   }
-  const auto pos = failed.find("pos");
-  if (pos == failed.end() || !pos->is_string()) return failure;
-  for (const auto& event : batch.events) {
-    if (position_of(*event).text() == pos->get_ref<const std::string&>()) failure.pos = event->pos;
+  // The changes from the failed one on are sent again.
+  if (outcome.failure) {
+    const std::int64_t end = outcome.failure->pos.value_or(0);
+    std::erase_if(*rejected, [end](const auto& one) { return one.pos >= end; });
   }
-  if (!failure.pos) failure.error = "the receiver refused a change that it was not sent";
-  return failure;
+  outcome.rejected = *std::move(rejected);
+  return outcome;
 }
 
 consumers::FailureCause cause_of(ErrorCode error) {
@@ -145,9 +199,8 @@ std::string new_webhook_secret() {
 transport::HttpRequest webhook_request(const std::string& consumer, const std::string& url,
                                        const std::string& secret, const LeasedBatch& batch,
                                        Timestamp now) {
-  const std::string id =
-      fmt::format("{}:{}:{}", consumer, position_of(*batch.events.front()).text(),
-                  position_of(*batch.events.back()).text());
+  const std::string id = fmt::format("{}:{}:{}", consumer, batch.changes.front().position,
+                                     batch.changes.back().position);
   const std::int64_t timestamp =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   const std::string body =
@@ -157,27 +210,29 @@ transport::HttpRequest webhook_request(const std::string& consumer, const std::s
   request.origin = transport::HostOrigin::configured;
   request.headers = {{"webhook-id", id},
                      {"webhook-timestamp", std::to_string(timestamp)},
-                     {"webhook-signature", webhook_signature(secret, id, timestamp, body)}};
+                     {"webhook-signature", webhook_signature(secret, id, timestamp, body)},
+                     {"webhook-attempts", std::to_string(batch.attempt.number)},
+                     {"webhook-lease-until", format_datetime(batch.attempt.lease_until)},
+                     {"webhook-lease-ms", std::to_string(batch.attempt.left.count())}};
   request.json = body;
   request.max_body_bytes = kMaxAnswer;
   request.plain = true;
   return request;
 }
 
-std::optional<consumers::LeaseFailure> webhook_failure(const Result<transport::HttpAnswer>& answer,
-                                                       const LeasedBatch& batch,
-                                                       const std::string& url) {
+WebhookOutcome webhook_outcome(const Result<transport::HttpAnswer>& answer,
+                               const LeasedBatch& batch, const std::string& url) {
   if (!answer) {
     // A change can make the receiver hang or crash; all other errors concern the receiver.
     const bool is_about_changes = answer.error() == transport::errc::http_timed_out ||
                                   answer.error() == transport::errc::http_dropped;
-    return consumers::LeaseFailure{.pos = {},
-                                   .error = "no answer: " + answer.error().message(),
-                                   .wait = {},
-                                   .is_temporary = !is_about_changes,
-                                   .cause = cause_of(answer.error())};
+    return {.failure = consumers::LeaseFailure{.pos = {},
+                                               .error = "no answer: " + answer.error().message(),
+                                               .wait = {},
+                                               .is_temporary = !is_about_changes,
+                                               .cause = cause_of(answer.error())}};
   }
-  if (answer->status >= 200 && answer->status < 300) return failure_in(answer->body, batch, url);
+  if (answer->status >= 200 && answer->status < 300) return outcome_in(answer->body, batch, url);
   const consumers::FailureCause cause = cause_of(answer->status);
   std::string error = fmt::format("HTTP {}", answer->status);
   if (!answer->body.empty()) error += ": " + shown(answer->body, url);
@@ -187,7 +242,7 @@ std::optional<consumers::LeaseFailure> webhook_failure(const Result<transport::H
                                   .is_temporary = cause != consumers::FailureCause::Change,
                                   .cause = cause};
   if (const auto wait = transport::asked_wait(*answer, system_clock().now())) failure.wait = *wait;
-  return failure;
+  return {.failure = std::move(failure)};
 }
 
 WebhookSender::WebhookSender(postgres::Runtime& runtime, Options options, FeedMetrics& metrics)
@@ -222,7 +277,15 @@ void WebhookSender::stop() {
 }
 
 milliseconds WebhookSender::round(postgres::LazySession& lazy, const std::stop_token& stop) {
-  postgres::Session& session = lazy.get();
+  try {
+    return serve(lazy.get(), stop);
+  } catch (const postgres::SqlError&) {
+    lost_connections_.note();
+    throw;
+  }
+}
+
+milliseconds WebhookSender::serve(postgres::Session& session, const std::stop_token& stop) {
   store_outcomes(session);
   bool has_more = false;
   if (SteadyClock::now() >= read_again_) read_webhooks(session);
@@ -254,10 +317,16 @@ bool WebhookSender::send_due(postgres::Session& session, Served& served,
                                  {.consumer_id = served.consumer.id,
                                   .owner = random_token(),
                                   .duration = options_.request_time + kAfterRequest,
-                                  .processors = served.tuning.processors},
+                                  .processors = served.tuning.processors,
+                                  .since_failure = lost_connections_.since_last(),
+                                  .read_event = read_letter_event},
                                  served.filter);
     has_more = has_more || changes.has_more;
     if (!changes.batch) break;
+    // The receiver learns the time in which it must answer.
+    consumers::Attempt& attempt = changes.batch->attempt;
+    attempt.lease_until -= kAfterRequest;
+    attempt.left = std::max(milliseconds(0), attempt.left - kAfterRequest);
     crash_point("after_webhook_lease");
     send(served, *std::move(changes.batch));
   }
@@ -290,7 +359,7 @@ void WebhookSender::send(Served& served, LeasedBatch batch) {
   client_.send(
       std::move(request), [this, id = served.consumer.id, url = served.consumer.url,
                            batch = std::move(batch)](const Result<transport::HttpAnswer>& answer) {
-        Outcome outcome{id, batch.lease, webhook_failure(answer, batch, url)};
+        Outcome outcome{id, batch.lease, webhook_outcome(answer, batch, url)};
         outcomes_.with([&](std::vector<Outcome>& all) { all.push_back(std::move(outcome)); });
         thread_.notify();
       });
@@ -311,15 +380,28 @@ void WebhookSender::store_outcome(postgres::Session& session, const Outcome& out
   crash_point("before_webhook_outcome");
   const auto found = served_.find(outcome.consumer_id);
   Served* served = found == served_.end() ? nullptr : &found->second;
-  if (!outcome.failure) {
-    count_end(metrics_, BatchEnd::Acknowledged, consumers::acknowledge(session, outcome.lease, {}));
-    if (served != nullptr) {
-      served->failures_in_a_row = 0;
-      served->not_before = {};
-    }
+  const auto& [rejected, failure] = outcome.delivery;
+  consumers::LeaseResult result = consumers::LeaseResult::Held;
+  if (!failure || !rejected.empty()) {
+    consumers::Acknowledgement acknowledgement{.rejected = rejected,
+                                               .read_event = read_letter_event};
+    if (failure) acknowledgement.through = *failure->pos - 1;
+    result = consumers::acknowledge(session, outcome.lease, acknowledgement);
+  }
+  if (failure && result == consumers::LeaseResult::Held) {
+    store_failure(session, outcome, served);
     return;
   }
-  consumers::LeaseFailure failure = *outcome.failure;
+  count_end(metrics_, rejected.empty() ? BatchEnd::Acknowledged : BatchEnd::Failed, result);
+  if (served != nullptr) {
+    served->failures_in_a_row = 0;
+    served->not_before = {};
+  }
+}
+
+void WebhookSender::store_failure(postgres::Session& session, const Outcome& outcome,
+                                  Served* served) {
+  consumers::LeaseFailure failure = *outcome.delivery.failure;
   if (failure.is_temporary && served != nullptr) {
     // Requests that fail at the same time count as one failure.
     if (SteadyClock::now() >= served->not_before) ++served->failures_in_a_row;
@@ -336,7 +418,7 @@ void WebhookSender::store_outcome(postgres::Session& session, const Outcome& out
   }
   if (failure.is_temporary && !failure.wait) failure.wait = options_.first_wait;
   count_end(metrics_, failure.is_temporary ? BatchEnd::Unavailable : BatchEnd::Failed,
-            consumers::report_failure(session, outcome.lease, failure));
+            consumers::report_failure(session, outcome.lease, failure, read_letter_event));
 }
 
 }  // namespace skua::streams

@@ -22,7 +22,7 @@ namespace skua::streams {
 
 /// Returns the request that delivers a batch to a webhook: a POST of JSON with a signature of
 /// Standard Webhooks (www.standardwebhooks.com). `webhook-id` is equal for all attempts with the
-/// same changes.
+/// same changes. The headers also have the number of the attempt, and the deadline of the answer.
 transport::HttpRequest webhook_request(const std::string& consumer, const std::string& url,
                                        const std::string& secret, const LeasedBatch& batch,
                                        Timestamp now);
@@ -35,12 +35,19 @@ std::string webhook_signature(const std::string& secret, const std::string& id,
 /// Returns a new random secret for a webhook.
 std::string new_webhook_secret();
 
-/// Returns the failure of a delivery to this URL; nothing if the receiver has processed all
-/// changes. Readers of the database see the error, so it never contains the path and query of the
-/// URL, which may contain a secret, even if the receiver repeats them.
-std::optional<consumers::LeaseFailure> webhook_failure(const Result<transport::HttpAnswer>& answer,
-                                                       const LeasedBatch& batch,
-                                                       const std::string& url);
+/// What a receiver did with the changes of a request.
+struct WebhookOutcome {
+  /// Changes that the receiver did not process and does not want again. They precede the failure.
+  std::vector<consumers::Rejection> rejected = {};
+  /// Nothing if the receiver has processed all other changes.
+  std::optional<consumers::LeaseFailure> failure = std::nullopt;
+};
+
+/// Returns the outcome of a delivery to this URL. Readers of the database see the errors, so they
+/// never contain the path and query of the URL, which may contain a secret, even if the receiver
+/// repeats them.
+WebhookOutcome webhook_outcome(const Result<transport::HttpAnswer>& answer,
+                               const LeasedBatch& batch, const std::string& url);
 
 /// Sends changes to the webhooks of a database, with one simultaneous request for each lane, and at
 /// most `processors` of the tuning. One thread with a session leases changes and stores the
@@ -72,11 +79,11 @@ class WebhookSender {
   void stop();
 
  private:
-  /// The outcome of a request.
+  /// The outcome of a request for a lease.
   struct Outcome {
     std::int32_t consumer_id = 0;
     consumers::LeaseName lease;
-    std::optional<consumers::LeaseFailure> failure;
+    WebhookOutcome delivery;
   };
   /// A webhook and the state of its requests in this process.
   struct Served {
@@ -91,9 +98,11 @@ class WebhookSender {
   };
 
   std::chrono::milliseconds round(postgres::LazySession& lazy, const std::stop_token& stop);
+  std::chrono::milliseconds serve(postgres::Session& session, const std::stop_token& stop);
   void read_webhooks(postgres::Session& session);
   void store_outcomes(postgres::Session& session);
   void store_outcome(postgres::Session& session, const Outcome& outcome);
+  void store_failure(postgres::Session& session, const Outcome& outcome, Served* served);
   /// Leases and sends the changes of a webhook. Returns true if there may be more changes, so that
   /// the caller should call again.
   bool send_due(postgres::Session& session, Served& served, const std::stop_token& stop);
@@ -105,6 +114,7 @@ class WebhookSender {
   std::map<std::int32_t, Served> served_;
   Guarded<std::vector<Outcome>> outcomes_;
   std::chrono::steady_clock::time_point read_again_;
+  LostConnections lost_connections_;
   bool stopped_ = false;
   postgres::SessionThread thread_;
   transport::HttpClient client_;

@@ -22,6 +22,7 @@
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.hpp"
 #include "consumers/leases/leased_consumers.hpp"
+#include "consumers/messages/message_sequencer.hpp"
 #include "consumers/projection_upkeep.hpp"
 #include "consumers/tuning.hpp"
 #include "database.hpp"
@@ -151,10 +152,12 @@ int consumers_run(const Invocation& invocation, bool until_idle) {
   consumers::prepare_fold_session(session);
   consumers::ConsumerMetrics metrics;
   consumers::rebuild_old_versions(session);
+  consumers::MessageMover messages;
   const consumers::FoldOptions options{.only = name, .ignores_pause = true};
   bool worked = false;
   do {
     worked = consumers::maintain_projections(session, metrics) ||
+             messages.move(session) > 0 ||
              consumers::fold_step(session, metrics, options) == consumers::StepResult::Worked;
   } while (until_idle && worked);
   if (until_idle) consumers::replay_skipped_changes(session);
@@ -234,6 +237,9 @@ const Option<Texts> kOps({.name = "--op",
 const Option<Texts> kKinds({.name = "--kind",
                             .type = fmt::format("{}", fmt::join(streams::known_kinds(), "|")),
                             .meaning = "Webhook, pull: changes of this kind; repeatable"});
+const Option<Texts> kTopics({.name = "--topic",
+                             .type = "TOPIC",
+                             .meaning = "Webhook, pull: own messages of this topic; repeatable"});
 const Option<bool> kSkip(
     {.name = "--skip", .meaning = "Continue after the failed change, which becomes a dead letter"});
 /// Throws UsageError for values of `skua consumers add` that no database accepts.
@@ -301,7 +307,11 @@ std::string filter_of(const Invocation& invocation) {
   }
   nlohmann::json filter = nlohmann::json::object();
   const std::pair<const char*, const Option<Texts>&> members[] = {
-      {"collections", kCollections}, {"dids", kDids}, {"ops", kOps}, {"kinds", kKinds}};
+      {"collections", kCollections},
+      {"dids", kDids},
+      {"ops", kOps},
+      {"kinds", kKinds},
+      {"topics", kTopics}};
   for (const auto& [name, option] : members) {
     if (const Texts values = invocation[option]; !values.empty()) filter[name] = values;
   }
@@ -353,11 +363,12 @@ int add_leased(const Invocation& invocation) {
 int consumers_add(const Invocation& invocation) {
   if (invocation[kPull] || invocation[kWebhook]) return add_leased(invocation);
   for (const OptionText* option :
-       std::initializer_list<const OptionText*>{&kFrom, &kCollections, &kDids, &kOps, &kKinds}) {
+       std::initializer_list<const OptionText*>{&kFrom, &kCollections, &kDids, &kOps, &kKinds,
+                                                &kTopics}) {
     if (!invocation.is_given(*option)) continue;
     throw UsageError(
-        "a projection reads all changes: --from, --collection, --did, --op and --kind are for "
-        "--webhook and --pull");
+        "a projection reads all changes: --from, --collection, --did, --op, --kind and --topic are "
+        "for --webhook and --pull");
   }
   consumers::NewConsumer consumer{.name = invocation[kConsumerName],
                                   .policy = invocation[kPolicy],
@@ -463,7 +474,7 @@ CommandSpecs consumer_changes_commands() {
       {"consumers add",
        "Add a projection, a webhook or a pull consumer",
        {kDatabase, name, kLanes, kPolicy, kProfile, kOverrides, kPull, kWebhook, from, collections,
-        dids, kOps, kKinds},
+        dids, kOps, kKinds, kTopics},
        consumers_add},
       {"consumers remove", "Remove a consumer and its tables", {kDatabase, name}, consumers_remove},
       {"consumers pause",

@@ -112,6 +112,10 @@ constexpr std::array kSchemaChecks{
                   [](postgres::Session& session) {
                     return Findings{judge_change_log(consumers::read_log_size(session))};
                   }},
+    DatabaseCheck{"messages",
+                  [](postgres::Session& session) {
+                    return Findings{judge_inbox(consumers::read_inbox(session))};
+                  }},
     DatabaseCheck{"dead letters",
                   [](postgres::Session& session) {
                     constexpr std::size_t kReasons = 3;

@@ -58,6 +58,7 @@ DatabaseState read_database_state(postgres::Session& session) {
     if (judgement.level < consumers::ConsumerJudgement::Level::Stuck) continue;
     state.stuck_consumers.push_back({consumer.name, std::move(judgement)});
   }
+  state.inbox = consumers::read_inbox(session);
   state.consumers = status::read_consumer_metrics(session);
   return state;
 }

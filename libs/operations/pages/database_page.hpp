@@ -15,6 +15,7 @@
 
 #include "base/guarded.hpp"
 #include "consumers/consumer_judgement.hpp"
+#include "consumers/messages/message_inbox.hpp"
 #include "http_server/exchange.hpp"
 #include "postgres/session.hpp"
 #include "postgres/session_thread.hpp"
@@ -37,6 +38,8 @@ struct DatabaseState {
   std::int64_t dead_letters = 0;
   /// The consumers that do not advance until a person acts.
   std::vector<Consumer> stuck_consumers = {};
+  /// The inbox of own messages.
+  consumers::InboxState inbox = {};
   /// The metrics of all consumers.
   std::vector<status::LabelledMetric> consumers = {};
 

@@ -26,7 +26,7 @@ constexpr std::array kJudged{
     "database-down", "database-read-only", "disk-full",       "lock-table-full", "connections-full",
     "schema-old",    "schema-new",         "clock-wrong",     "source-down",     "source-tls",
     "source-silent", "source-behind",      "cursor-outdated", "plc-down",        "collection-quiet",
-    "dead-letters",  "account-cut-off",    "consumer-stuck",  "bootstrap-open"};
+    "dead-letters",  "account-cut-off",    "consumer-stuck",  "messages-waiting", "bootstrap-open"};
 
 template <class Duration>
 std::string text_of(Duration duration) {
@@ -100,6 +100,9 @@ class Judge {
       add(*consumer.judgement.problem,
           fmt::format("{}: {}", consumer.name, consumer.judgement.reason), consumer.name,
           consumer.judgement.cure);
+    }
+    if (consumers::is_undrained(database.inbox)) {
+      add(problem("messages-waiting"), consumers::inbox_text(database.inbox));
     }
     if (const auto letters = database.dead_letters; letters > 0) {
       warn(problem("dead-letters"), letters < DatabaseState::kMostLetters
@@ -233,7 +236,8 @@ Json to_json(const std::vector<Reason>& reasons) {
 constexpr std::array kLogged{&problem("lock-table-full"),  &problem("schema-old"),
                              &problem("schema-new"),       &problem("source-behind"),
                              &problem("collection-quiet"), &problem("account-cut-off"),
-                             &problem("consumer-stuck"),   &problem("bootstrap-open")};
+                             &problem("consumer-stuck"),   &problem("messages-waiting"),
+                             &problem("bootstrap-open")};
 
 }  // namespace
 

@@ -21,6 +21,7 @@
 #include "status/backfill_monitor.hpp"
 #include "status/backfill_text.hpp"
 #include "status/consumer_status.hpp"
+#include "status/message_status.hpp"
 #include "status/database_size.hpp"
 #include "status/database_size.sql.hpp"
 #include "status/line_layout.hpp"
@@ -434,6 +435,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
           {"accounts", to_json(account_counts(session))},
           {"consumers", read_consumer_list(session)},
           {"change_log", read_change_log_status(session)},
+          {"messages", read_message_status(session)},
           {"dead_letters", dead_letters(session)},
           {"backfill", read_backfill_status(session)}};
 }
@@ -481,6 +483,7 @@ std::string status_text(const json& status) {
       !consumers.empty()) {
     text += "\nconsumers\n" + consumers;
   }
+  text += message_status_text(status["messages"]);
   command_line::Table tables({{"table"}, {"rows (estimated)", true}, {"size", true}});
   for (const json& table : status["tables"]) {
     tables.add({table["table"].get<std::string>(),

@@ -40,7 +40,8 @@ TEST_F(DatabaseChecksTest, every_check_of_a_new_database_is_made_and_ok) {
   }
   EXPECT_THAT(checks, IsSupersetOf({"server", "connection", "settings", "replication", "disk",
                                     "schema", "role", "reader role", "indexes", "bootstrap",
-                                    "consumers", "change log", "dead letters", "repositories"}));
+                                    "consumers", "change log", "messages", "dead letters",
+                                    "repositories"}));
 }
 
 TEST_F(DatabaseChecksTest, a_check_that_fails_does_not_prevent_the_next_one) {

@@ -193,11 +193,11 @@ AddedMessages add_messages(postgres::Session& session, const std::vector<Draft>&
     }
     MessageRow& row = rows[i];
     added.bytes += static_cast<std::size_t>(row.bytes);
-    find(drafts, row.pos)->message = {.id = row.id,
-                                      .key = std::move(row.key),
-                                      .enqueued_at = row.enqueued_at,
-                                      .payload = std::move(row.payload),
-                                      .headers = std::move(row.headers)};
+    find(drafts, row.pos)->message = MessageContent{.id = row.id,
+                                                    .key = std::move(row.key),
+                                                    .enqueued_at = row.enqueued_at,
+                                                    .payload = std::move(row.payload),
+                                                    .headers = std::move(row.headers)};
   }
   return added;
 }

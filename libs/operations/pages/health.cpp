@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "consumers/messages/message_inbox.hpp"
 #include "postgres/migrations.hpp"
 #include "postgres/server_clock.hpp"
 

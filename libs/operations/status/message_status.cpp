@@ -30,7 +30,8 @@ std::vector<MetricValue> values_of_inbox(const consumers::InboxState& inbox) {
 nlohmann::json read_message_status(postgres::Session& session) {
   const consumers::InboxState inbox = consumers::read_inbox(session);
   return {{"waiting", inbox.waiting},
-          {"oldest_seconds", inbox.waiting > 0 ? nlohmann::json(seconds_of(inbox.oldest)) : nullptr},
+          {"oldest_seconds",
+           inbox.waiting > 0 ? nlohmann::json(seconds_of(inbox.oldest)) : nlohmann::json()},
           {"waits_for_bootstrap", inbox.waits_for_bootstrap}};
 }
 

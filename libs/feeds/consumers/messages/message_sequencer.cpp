@@ -23,7 +23,7 @@ constexpr std::int64_t kBytesOfBatch = 1 << 20;
 std::int64_t MessageMover::move(postgres::Session& session) {
   const auto check = session.query_one<Check>(sql::messages_check, floor_);
   raise_floor(session, check);
-  if (!check.has_messages && !check.has_numbers) return 0;
+  if (!check.first && !check.has_numbers) return 0;
   const auto moved = session.query_one<std::optional<std::int32_t>>(
       sql::messages_move, floor_, kMessagesOfBatch, kBytesOfBatch);
   crash_point("after_messages_moved");
@@ -32,12 +32,11 @@ std::int64_t MessageMover::move(postgres::Session& session) {
 
 void MessageMover::raise_floor(postgres::Session& session, const Check& check) {
   // A transaction has an id before its message has a number (skua.enqueue). So when all
-  // transactions with ids below that of `next_floor_` have ended, the messages up to its number are
-  // visible, or were rolled back; and the check found none of them.
-  if (next_floor_ && !check.has_messages &&
-      check.oldest_transaction >= next_floor_->transaction_id) {
-    floor_ = next_floor_->number;
-    next_floor_.reset();
+  // transactions with ids below that of `next_floor_` have ended, each message up to its number is
+  // visible, was moved, or was rolled back; and the check found the first one that is visible.
+  if (next_floor_ && check.oldest_transaction >= next_floor_->transaction_id) {
+    floor_ = std::min(next_floor_->number, check.first.value_or(check.newest + 1) - 1);
+    if (floor_ == next_floor_->number) next_floor_.reset();
   }
   // The number is that of the round before: all transactions with smaller numbers have an id now,
   // which is below the next one.

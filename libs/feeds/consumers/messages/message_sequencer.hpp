@@ -32,7 +32,7 @@ class MessageMover {
  private:
   /// A row of messages_check.
   struct Check {
-    bool has_messages;
+    std::optional<std::int64_t> first;
     /// True if message numbers were given out since the inbox was drained.
     bool has_numbers;
     std::int64_t newest;
@@ -40,11 +40,11 @@ class MessageMover {
   };
   void raise_floor(postgres::Session& session, const Check& check);
 
-  /// All messages up to this number are moved, and no other message can get such a number. Each
+  /// All messages up to this number are moved, and no other message can have such a number. Each
   /// search begins behind it, so that it does not read the deleted rows of earlier messages, which
   /// stay in the index as long as any transaction is open, such as that of a backup.
   std::int64_t floor_ = 0;
-  /// The number becomes the floor when all transactions with smaller ids have ended.
+  /// The floor rises up to the number when all transactions with smaller ids have ended.
   struct NextFloor {
     std::int64_t number;
     std::int64_t transaction_id;

@@ -1,6 +1,8 @@
 -- name: messages_check
--- Looks for messages behind the number $1. The values of sequences are later than the snapshot of the statement.
-SELECT EXISTS (SELECT FROM skua.message_inbox AS i WHERE i.id > $1::int8), n.last_value > m.last_value, n.last_value,
+-- Looks for the first message behind the number $1. The values of sequences are later than the snapshot of the statement.
+SELECT (SELECT i.id FROM skua.message_inbox AS i WHERE i.id > $1::int8 ORDER BY i.id LIMIT 1), n.last_value > m.last_value,
+  -- Before its first number a sequence has the last value 1.
+  CASE WHEN n.is_called THEN n.last_value ELSE 0 END,
   pg_snapshot_xmin(pg_current_snapshot())::text::int8
 FROM skua.message_inbox_id_seq AS n, skua.message_moved AS m;
 

@@ -84,6 +84,8 @@ COMMENT ON COLUMN skua.change_log.actor_id IS 'The account (bsky.actors.id); of 
 COMMENT ON COLUMN skua.change_log.rkey IS 'The key of the record, as a number; of a message its number (skua.messages.id); otherwise 0.';
 COMMENT ON COLUMN skua.change_log.val IS 'The values of labels, and the topics of messages; null if the block has neither.';
 COMMENT ON COLUMN skua.consumers.filter IS 'The changes that a leased consumer reads: collections, dids, ops, kinds and topics, each a list. An absent list: all, and without kinds and topics no messages.';
+COMMENT ON COLUMN skua.dead_letter.did IS 'The account that the letter concerns; of an own message the text message: and a number that stands for its topic and key; empty: unknown. An account has at most 1,000 letters.';
+COMMENT ON COLUMN skua.dead_letter.actor_id IS 'Of a consumer''s letter: the account of the change (bsky.actors.id), or the key of a message, as in skua.change_log.actor_id.';
 COMMENT ON COLUMN skua.waiting_changes.actor_id IS 'The account (bsky.actors.id), or the key of messages as in skua.change_log.actor_id.';
 -- Partitions keep the comments of the time at which they were created.
 DO $$

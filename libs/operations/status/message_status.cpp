@@ -16,7 +16,7 @@ constexpr MetricInfo kOldest{"", "skua_messages_oldest_seconds", "seconds",
                              "Age of the oldest own message that is committed and not in the "
                              "change log yet; 0 if there is none"};
 
-double seconds_of(std::chrono::milliseconds time) {
+double in_seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
@@ -24,14 +24,14 @@ double seconds_of(std::chrono::milliseconds time) {
 
 std::vector<MetricValue> values_of_inbox(const consumers::InboxState& inbox) {
   return {{kWaiting, MetricKind::Gauge, inbox.waiting},
-          {kOldest, MetricKind::Gauge, seconds_of(inbox.oldest)}};
+          {kOldest, MetricKind::Gauge, in_seconds(inbox.oldest)}};
 }
 
 nlohmann::json read_message_status(postgres::Session& session) {
   const consumers::InboxState inbox = consumers::read_inbox(session);
   return {{"waiting", inbox.waiting},
           {"oldest_seconds",
-           inbox.waiting > 0 ? nlohmann::json(seconds_of(inbox.oldest)) : nlohmann::json()},
+           inbox.waiting > 0 ? nlohmann::json(in_seconds(inbox.oldest)) : nlohmann::json()},
           {"waits_for_bootstrap", inbox.waits_for_bootstrap}};
 }
 

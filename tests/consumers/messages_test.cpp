@@ -270,7 +270,7 @@ TEST_F(MessagesTest, messages_that_nobody_moves_are_a_problem) {
   session().run("UPDATE skua.message_inbox SET enqueued_at = now() - interval '61 seconds'");
   const InboxState inbox = read_inbox(session());
   EXPECT_TRUE(is_undrained(inbox));
-  EXPECT_THAT(inbox_text(inbox), HasSubstr("1 message in the inbox, the oldest for 1 min"));
+  EXPECT_THAT(inbox_text(inbox), HasSubstr("1 message in the inbox, the oldest for 61 s"));
 }
 
 TEST_F(MessagesTest, messages_stay_as_long_as_their_changes) {

@@ -46,7 +46,7 @@ TEST(ChangeJsonTest, a_message) {
   EXPECT_EQ(change_json(message()),
             std::string(kBegin) +
                 R"("kind":"message","op":"create","topic":"orders","key":"a\"b","id":9,)"
-                R"("enqueued_at":"2026-07-04T14:38:08.000Z","headers":{"trace": "t"},)"
+                R"("enqueued_at":"2026-07-04T14:38:08.000000Z","headers":{"trace": "t"},)"
                 R"("payload":[12.50, "x"]})");
   EXPECT_EQ(jetstream_json(message(), 99), std::nullopt);
   EXPECT_GT(message().bytes(), event_of("message", "create").bytes());

@@ -156,8 +156,7 @@ int consumers_run(const Invocation& invocation, bool until_idle) {
   const consumers::FoldOptions options{.only = name, .ignores_pause = true};
   bool worked = false;
   do {
-    worked = consumers::maintain_projections(session, metrics) ||
-             messages.move(session) > 0 ||
+    worked = consumers::maintain_projections(session, metrics) || messages.move(session) > 0 ||
              consumers::fold_step(session, metrics, options) == consumers::StepResult::Worked;
   } while (until_idle && worked);
   if (until_idle) consumers::replay_skipped_changes(session);
@@ -306,12 +305,11 @@ std::string filter_of(const Invocation& invocation) {
     }
   }
   nlohmann::json filter = nlohmann::json::object();
-  const std::pair<const char*, const Option<Texts>&> members[] = {
-      {"collections", kCollections},
-      {"dids", kDids},
-      {"ops", kOps},
-      {"kinds", kKinds},
-      {"topics", kTopics}};
+  const std::pair<const char*, const Option<Texts>&> members[] = {{"collections", kCollections},
+                                                                  {"dids", kDids},
+                                                                  {"ops", kOps},
+                                                                  {"kinds", kKinds},
+                                                                  {"topics", kTopics}};
   for (const auto& [name, option] : members) {
     if (const Texts values = invocation[option]; !values.empty()) filter[name] = values;
   }
@@ -362,9 +360,8 @@ int add_leased(const Invocation& invocation) {
 
 int consumers_add(const Invocation& invocation) {
   if (invocation[kPull] || invocation[kWebhook]) return add_leased(invocation);
-  for (const OptionText* option :
-       std::initializer_list<const OptionText*>{&kFrom, &kCollections, &kDids, &kOps, &kKinds,
-                                                &kTopics}) {
+  for (const OptionText* option : std::initializer_list<const OptionText*>{
+           &kFrom, &kCollections, &kDids, &kOps, &kKinds, &kTopics}) {
     if (!invocation.is_given(*option)) continue;
     throw UsageError(
         "a projection reads all changes: --from, --collection, --did, --op, --kind and --topic are "

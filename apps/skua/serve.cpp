@@ -64,24 +64,23 @@ int serve(const Invocation& invocation) {
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
-  pages::Pages pages(runtime, {.command = "serve",
-                               .process =
-                                   [&phase, writes = options.serves_leased] {
-                                     pages::ProcessState state;
-                                     state.phase = phase;
-                                     state.writes = writes;
-                                     return state;
-                                   },
-                               .metrics =
-                                   [&] {
-                                     auto values = values_of(metrics);
-                                     std::ranges::move(values_of(messages.metrics()),
-                                                       std::back_inserter(values));
-                                     std::ranges::move(values_of(admin.metrics()),
-                                                       std::back_inserter(values));
-                                     return status::labelled(std::move(values));
-                                   },
-                               .loops = {&main_loop}});
+  pages::Pages pages(
+      runtime, {.command = "serve",
+                .process =
+                    [&phase, writes = options.serves_leased] {
+                      pages::ProcessState state;
+                      state.phase = phase;
+                      state.writes = writes;
+                      return state;
+                    },
+                .metrics =
+                    [&] {
+                      auto values = values_of(metrics);
+                      std::ranges::move(values_of(messages.metrics()), std::back_inserter(values));
+                      std::ranges::move(values_of(admin.metrics()), std::back_inserter(values));
+                      return status::labelled(std::move(values));
+                    },
+                .loops = {&main_loop}});
   pages.add_routes(options.routes);
   const bool moves_messages = options.serves_leased;
   admin.add_routes(options.routes);

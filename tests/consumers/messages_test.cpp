@@ -95,9 +95,10 @@ TEST_F(MessagesTest, a_message_becomes_a_change_with_its_content) {
 }
 
 TEST_F(MessagesTest, numbers_of_keys_are_negative_and_lanes_are_those_of_accounts) {
-  EXPECT_EQ(value("SELECT count(*) FROM (SELECT skua.message_key_number('a', n::text) AS k FROM "
-                  "generate_series(1, 1000) AS n) AS t WHERE k >= 0 OR k & 63 NOT BETWEEN 0 AND 63"),
-            "0");
+  EXPECT_EQ(
+      value("SELECT count(*) FROM (SELECT skua.message_key_number('a', n::text) AS k FROM "
+            "generate_series(1, 1000) AS n) AS t WHERE k >= 0 OR k & 63 NOT BETWEEN 0 AND 63"),
+      "0");
   EXPECT_EQ(value("SELECT count(DISTINCT skua.message_key_number('a', n::text) & 7) FROM "
                   "generate_series(1, 1000) AS n"),
             "8");
@@ -108,20 +109,13 @@ TEST_F(MessagesTest, numbers_of_keys_are_negative_and_lanes_are_those_of_account
 TEST_F(MessagesTest, a_wrong_message_is_an_error_of_its_transaction) {
   const std::string long_key(513, 'k');
   const std::pair<std::string, std::string> cases[] = {
-      {"NULL, 'k', '{}'", "22004"},
-      {"'t', NULL, '{}'", "22004"},
-      {"'t', 'k', NULL", "22004"},
-      {"'t', 'k', '{}', NULL", "22004"},
-      {"'', 'k', '{}'", "22023"},
-      {"'Orders', 'k', '{}'", "22023"},
-      {"'1orders', 'k', '{}'", "22023"},
-      {"'orders new', 'k', '{}'", "22023"},
-      {"E'orders\\n', 'k', '{}'", "22023"},
-      {"'" + std::string(101, 't') + "', 'k', '{}'", "22023"},
-      {"'t', '', '{}'", "22023"},
-      {"'t', '" + long_key + "', '{}'", "22023"},
-      {"'t', 'k', '{}', '[]'", "22023"},
-      {"'t', 'k', to_jsonb(repeat('x', 70000))", "54000"},
+      {"NULL, 'k', '{}'", "22004"},         {"'t', NULL, '{}'", "22004"},
+      {"'t', 'k', NULL", "22004"},          {"'t', 'k', '{}', NULL", "22004"},
+      {"'', 'k', '{}'", "22023"},           {"'Orders', 'k', '{}'", "22023"},
+      {"'1orders', 'k', '{}'", "22023"},    {"'orders new', 'k', '{}'", "22023"},
+      {"E'orders\\n', 'k', '{}'", "22023"}, {"'" + std::string(101, 't') + "', 'k', '{}'", "22023"},
+      {"'t', '', '{}'", "22023"},           {"'t', '" + long_key + "', '{}'", "22023"},
+      {"'t', 'k', '{}', '[]'", "22023"},    {"'t', 'k', to_jsonb(repeat('x', 70000))", "54000"},
   };
   for (const auto& [arguments, state] : cases) {
     EXPECT_EQ(failure(session(), "SELECT skua.enqueue(" + arguments + ")"), state) << arguments;
@@ -177,8 +171,9 @@ TEST_F(MessagesTest, the_messages_of_a_transaction_are_limited) {
   enqueue(session(), "e");
   session().run("COMMIT");
   enqueue(session(), "f");
-  EXPECT_EQ(failure(session(), "SELECT skua.enqueue('t', n::text, '{}') FROM "
-                               "generate_series(1, 4) AS n"),
+  EXPECT_EQ(failure(session(),
+                    "SELECT skua.enqueue('t', n::text, '{}') FROM "
+                    "generate_series(1, 4) AS n"),
             "54000");
   drain();
   EXPECT_EQ(logged(), "a d e f");
@@ -250,8 +245,9 @@ TEST_F(MessagesTest, a_batch_has_a_limit_of_messages_and_of_bytes) {
 }
 
 TEST_F(MessagesTest, messages_wait_for_the_end_of_a_bootstrap) {
-  session().run("INSERT INTO skua.dropped_indexes (name, relation, definition) "
-                "VALUES ('i', 't', 'd')");
+  session().run(
+      "INSERT INTO skua.dropped_indexes (name, relation, definition) "
+      "VALUES ('i', 't', 'd')");
   enqueue(session(), "a");
   EXPECT_EQ(drain(), 0);
   InboxState inbox = read_inbox(session());
@@ -277,8 +273,9 @@ TEST_F(MessagesTest, messages_stay_as_long_as_their_changes) {
   enqueue(session(), "a");
   drain();
   // The end of the log lies before a partition that does not exist.
-  session().run("UPDATE skua.change_log SET pos = 33554430; "
-                "UPDATE skua.change_log_state SET partition = 1");
+  session().run(
+      "UPDATE skua.change_log SET pos = 33554430; "
+      "UPDATE skua.change_log_state SET partition = 1");
   for (const char* key : {"b", "c", "d"}) enqueue(session(), key);
   EXPECT_EQ(drain(), 3);
   EXPECT_EQ(value("SELECT string_agg(pos::text, ' ' ORDER BY pos) FROM skua.messages"),
@@ -294,15 +291,17 @@ TEST_F(MessagesTest, messages_stay_as_long_as_their_changes) {
 
 TEST_F(MessagesTest, the_size_of_the_log_includes_messages) {
   const std::int64_t before = read_log_size(session()).bytes;
-  session().run("SELECT skua.enqueue('t', n::text, to_jsonb(repeat(md5(n::text), 1000))) FROM "
-                "generate_series(1, 50) AS n");
+  session().run(
+      "SELECT skua.enqueue('t', n::text, to_jsonb(repeat(md5(n::text), 1000))) FROM "
+      "generate_series(1, 50) AS n");
   drain();
   EXPECT_GT(read_log_size(session()).bytes, before + 50'000);
 }
 
 TEST_F(MessagesTest, a_producer_may_only_enqueue) {
-  session().run("CREATE TABLE public.orders (id int4); GRANT INSERT ON public.orders TO "
-                "skua_producer; SET ROLE skua_producer");
+  session().run(
+      "CREATE TABLE public.orders (id int4); GRANT INSERT ON public.orders TO "
+      "skua_producer; SET ROLE skua_producer");
   session().run("BEGIN");
   session().run("INSERT INTO public.orders VALUES (1)");
   enqueue(session(), "a");
@@ -373,8 +372,7 @@ class ProducersTest : public MessagesTest {
                                               "RETURNING n::text",
                                               key))
                             .text(0, 0));
-        producer->run(
-            fmt::format("INSERT INTO public.sent VALUES ({}, '{}', {})", id, key, count));
+        producer->run(fmt::format("INSERT INTO public.sent VALUES ({}, '{}', {})", id, key, count));
       }
       const auto end = random() % 10;
       if (end < 6) {
@@ -387,20 +385,22 @@ class ProducersTest : public MessagesTest {
         producer = connect();
       }
       if (i % 20 == 10) {
-        producer->run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
-                      "current_database() AND application_name = 'mover'");
+        producer->run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+            "current_database() AND application_name = 'mover'");
       }
     }
   }
 
   void move_messages(const std::stop_token& stop) {
-    auto session = connect("mover");
+    postgres::LazySession session(database_.url(), "mover");
     MessageMover mover;
     while (!stop.stop_requested()) {
       try {
-        mover.move(*session);
+        mover.move(session.get());
       } catch (const postgres::SqlError&) {
-        session = connect("mover");
+        // The session was killed, maybe while it connected.
+        session.reset();
         mover = MessageMover();
       }
     }
@@ -408,11 +408,11 @@ class ProducersTest : public MessagesTest {
 };
 
 TEST_F(ProducersTest, each_committed_message_is_logged_once_in_the_order_of_its_key) {
-  session().run(fmt::format(
-      "CREATE TABLE public.sent (id int8, key text, n int4); "
-      "CREATE TABLE public.counts (key text PRIMARY KEY, n int4 NOT NULL); "
-      "INSERT INTO public.counts SELECT k::text, 0 FROM generate_series(0, {}) AS k",
-      kKeys - 1));
+  session().run(
+      fmt::format("CREATE TABLE public.sent (id int8, key text, n int4); "
+                  "CREATE TABLE public.counts (key text PRIMARY KEY, n int4 NOT NULL); "
+                  "INSERT INTO public.counts SELECT k::text, 0 FROM generate_series(0, {}) AS k",
+                  kKeys - 1));
   // This transaction is open until all others have ended.
   const auto open = connect();
   open->run("BEGIN");
@@ -447,10 +447,11 @@ TEST_F(ProducersTest, each_committed_message_is_logged_once_in_the_order_of_its_
                   "BY m.pos) AS place FROM skua.messages AS m JOIN public.sent AS s USING (id)) AS "
                   "t WHERE n <> place"),
             "0");
-  EXPECT_EQ(value("SELECT count(*) FROM skua.changes(1, 1000000) AS c WHERE c.kind = 'message' AND "
-                  "NOT EXISTS (SELECT FROM skua.messages AS m WHERE m.pos = c.pos AND m.id = c.rkey "
-                  "AND m.key_number = c.actor_id AND m.topic = c.val)"),
-            "0");
+  EXPECT_EQ(
+      value("SELECT count(*) FROM skua.changes(1, 1000000) AS c WHERE c.kind = 'message' AND "
+            "NOT EXISTS (SELECT FROM skua.messages AS m WHERE m.pos = c.pos AND m.id = c.rkey "
+            "AND m.key_number = c.actor_id AND m.topic = c.val)"),
+      "0");
   open->run("COMMIT");
   EXPECT_EQ(drain(), 1);
 }

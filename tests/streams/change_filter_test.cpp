@@ -69,7 +69,8 @@ TEST(ChangeFilterTest, messages_pass_only_if_they_are_chosen) {
   EXPECT_EQ(passing_texts(Texts{.topics = {"orders"}}), "o");
   EXPECT_EQ(passing_texts(Texts{.kinds = {"message"}}), "oi");
   EXPECT_EQ(passing_texts(Texts{.dids = {"did:plc:a"}, .topics = {"orders", "invoices"}}), "oi");
-  EXPECT_EQ(passing_texts(Texts{.collections = {"app.bsky.feed.post"}, .topics = {"orders"}}), "po");
+  EXPECT_EQ(passing_texts(Texts{.collections = {"app.bsky.feed.post"}, .topics = {"orders"}}),
+            "po");
   EXPECT_EQ(passing_texts(Texts{.kinds = {"message", "account"}, .topics = {"invoices"}}), "ai");
   EXPECT_EQ(passing_texts(Texts{.ops = {"delete"}, .topics = {"orders"}}), "");
   EXPECT_EQ(passing_texts(Texts{.kinds = {"record"}, .topics = {"orders"}}),

@@ -31,12 +31,12 @@ ChangeEvent message() {
   auto event = event_of("message", "create");
   event.did = "";
   event.topic = "orders";
-  event.message = MessageContent{
-      .id = 9,
-      .key = "a\"b",
-      .enqueued_at = Timestamp(std::chrono::microseconds(1'783'175'888'000'000)),
-      .payload = R"([12.50, "x"])",
-      .headers = R"({"trace": "t"})"};
+  event.message =
+      MessageContent{.id = 9,
+                     .key = "a\"b",
+                     .enqueued_at = Timestamp(std::chrono::microseconds(1'783'175'888'000'000)),
+                     .payload = R"([12.50, "x"])",
+                     .headers = R"({"trace": "t"})"};
   return event;
 }
 

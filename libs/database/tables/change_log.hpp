@@ -13,7 +13,8 @@
 namespace skua::tables {
 
 // The change log (schema/tables/change_log.sql) has every change of the content of records,
-// accounts, handles and labels, and own messages, in commit order. The values of the enums are those of the table.
+// accounts, handles and labels, and own messages, in commit order. The values of the enums are
+// those of the table.
 
 enum class ChangeKind : std::int16_t {
   Record = 1,

@@ -183,8 +183,8 @@ AddedMessages add_messages(postgres::Session& session, const std::vector<Draft>&
   }
   AddedMessages added;
   if (positions.empty()) return added;
-  auto rows = session.query<MessageRow>(sql::change_feed_messages,
-                                        postgres::column(positions), max_bytes);
+  auto rows =
+      session.query<MessageRow>(sql::change_feed_messages, postgres::column(positions), max_bytes);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (i == rows.size() || rows[i].pos != positions[i]) {
       added.is_lost = i < rows.size() || added.bytes < max_bytes;
@@ -282,7 +282,8 @@ std::int64_t position_at(postgres::Session& session, const LogState& state, Time
 std::optional<ChangePage> read_page(postgres::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,
                                     const ChangeFilter& filter, const PageLimits& limits,
-                                    const PageAccounts& accounts, const ReadsContent& reads_content) {
+                                    const PageAccounts& accounts,
+                                    const ReadsContent& reads_content) {
   const PositionRange range{from, from + static_cast<std::int64_t>(limits.changes)};
   auto rows = session.query<ChangeRow>(sql::change_feed_changes, range.first, range.end);
   ChangePage page{.events = {}, .next = from, .time_us = time_us};

@@ -68,11 +68,12 @@ struct ChangePage {
   std::int64_t time_us = 0;
 };
 
-/// Reads the changes from a position on that pass the filter, with messages, and with the records in
-/// their present state. `time_us` is that of the change before. Returns nothing if the changes at this position
-/// are no longer kept. At the end of the log the page is empty. The cost is proportional to the
-/// records of the page: of the records that do not fit, few are read. `reads_content` selects
-/// the changes whose record or message is read (ChangeEvent::is_read); null selects all.
+/// Reads the changes from a position on that pass the filter, with messages, and with the records
+/// in their present state. `time_us` is that of the change before. Returns nothing if the changes
+/// at this position are no longer kept. At the end of the log the page is empty. The cost is
+/// proportional to the records of the page: of the records that do not fit, few are read.
+/// `reads_content` selects the changes whose record or message is read (ChangeEvent::is_read); null
+/// selects all.
 using ReadsContent = std::function<bool(const ChangeEvent&)>;
 std::optional<ChangePage> read_page(postgres::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,

@@ -178,11 +178,12 @@ inline constexpr std::array kProblems{
             "program fetches the changes of a pull consumer.",
             "Wait if the lag falls. Otherwise add lanes or a larger batch (docs/feeds.md), or "
             "start the program that fetches the changes."},
-    Problem{"messages-waiting", "own messages are not moved to the change log",
-            "No process moves them, or it fails. Consumers do not get them. When the inbox is full, "
-            "`skua.enqueue` refuses further messages.",
-            "Start `skua run`, or `skua serve` with a role that may write. If one runs, look for "
-            "\"messages are not moved\" in its log."},
+    Problem{
+        "messages-waiting", "own messages are not moved to the change log",
+        "No process moves them, or it fails. Consumers do not get them. When the inbox is full, "
+        "`skua.enqueue` refuses further messages.",
+        "Start `skua run`, or `skua serve` with a role that may write. If one runs, look for "
+        "\"messages are not moved\" in its log."},
     Problem{"lease-stuck", "a lease has ended and nobody has taken it",
             "The process that owned it was killed, and no other one runs.",
             "Start `skua backfill`, `skua run` or `skua serve` again: it continues the work."},

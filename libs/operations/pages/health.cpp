@@ -24,10 +24,11 @@ using std::chrono::duration_cast;
 using std::chrono::seconds;
 
 constexpr std::array kJudged{
-    "database-down", "database-read-only", "disk-full",       "lock-table-full", "connections-full",
-    "schema-old",    "schema-new",         "clock-wrong",     "source-down",     "source-tls",
-    "source-silent", "source-behind",      "cursor-outdated", "plc-down",        "collection-quiet",
-    "dead-letters",  "account-cut-off",    "consumer-stuck",  "messages-waiting", "bootstrap-open"};
+    "database-down",    "database-read-only", "disk-full",        "lock-table-full",
+    "connections-full", "schema-old",         "schema-new",       "clock-wrong",
+    "source-down",      "source-tls",         "source-silent",    "source-behind",
+    "cursor-outdated",  "plc-down",           "collection-quiet", "dead-letters",
+    "account-cut-off",  "consumer-stuck",     "messages-waiting", "bootstrap-open"};
 
 template <class Duration>
 std::string text_of(Duration duration) {
@@ -234,11 +235,10 @@ Json to_json(const std::vector<Reason>& reasons) {
 
 // The list has lock-table-full, because the writer logs a full lock table only when it has lasted
 // longer.
-constexpr std::array kLogged{&problem("lock-table-full"),  &problem("schema-old"),
-                             &problem("schema-new"),       &problem("source-behind"),
-                             &problem("collection-quiet"), &problem("account-cut-off"),
-                             &problem("consumer-stuck"),   &problem("messages-waiting"),
-                             &problem("bootstrap-open")};
+constexpr std::array kLogged{
+    &problem("lock-table-full"), &problem("schema-old"),       &problem("schema-new"),
+    &problem("source-behind"),   &problem("collection-quiet"), &problem("account-cut-off"),
+    &problem("consumer-stuck"),  &problem("messages-waiting"), &problem("bootstrap-open")};
 
 }  // namespace
 

@@ -41,7 +41,8 @@ void MessageMover::raise_floor(postgres::Session& session, const Check& check) {
   // The number is that of the round before: all transactions with smaller numbers have an id now,
   // which is below the next one.
   if (!next_floor_ && newest_before_ > floor_) {
-    next_floor_ = NextFloor{newest_before_, session.query_one<std::int64_t>(sql::messages_transaction_id)};
+    next_floor_ =
+        NextFloor{newest_before_, session.query_one<std::int64_t>(sql::messages_transaction_id)};
   }
   newest_before_ = check.newest;
 }

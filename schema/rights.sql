@@ -1,6 +1,7 @@
 -- All rights. `skua migrate` applies this file after every change of the schema. The role that owns the schema needs no
 -- rights. skua_reader is for people who query. skua_writer is for `skua run`, `skua backfill` and `skua serve`: it reads and
 -- writes rows, and cannot change the schema. The statements of projections that users add run as skua_projection (ADR 14).
+-- skua_producer is for programs that enqueue own messages.
 -- PUBLIC may execute the functions whose file does not revoke it.
 
 -- The tables of the schema skua that the reader may read. `skua status`, `skua doctor` and other commands need them.
@@ -9,7 +10,8 @@ INSERT INTO skua.reader_tables VALUES
   ('migrations'), ('schema_files'), ('database_token'), ('cursors'), ('metrics'), ('repositories'), ('purges'),
   ('backfill_jobs'), ('backfill_hosts'), ('dropped_indexes'), ('filter'), ('filter_state'), ('excluded_accounts'),
   ('retention'), ('change_log'), ('change_log_state'), ('consumers'), ('consumer_lanes'), ('waiting_changes'),
-  ('dead_letter_errors'), ('lexicons'), ('lexicon_state'), ('lexicon_checks'), ('plc_cursor'), ('projections');
+  ('dead_letter_errors'), ('lexicons'), ('lexicon_state'), ('lexicon_checks'), ('plc_cursor'), ('projections'),
+  ('message_inbox'), ('messages'), ('message_limits');
 
 CREATE OR REPLACE FUNCTION skua.grant_reader() RETURNS void
 LANGUAGE plpgsql AS $$
@@ -41,7 +43,7 @@ BEGIN
   GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bsky, skua TO skua_writer;
   -- These tables and functions change the schema or the rights.
   REVOKE INSERT, UPDATE, DELETE ON skua.migrations, skua.schema_files, skua.reader_tables, skua.projections FROM skua_writer;
-  REVOKE EXECUTE ON FUNCTION skua.grant_reader(), skua.grant_writer(), skua.grant_projection(),
+  REVOKE EXECUTE ON FUNCTION skua.grant_reader(), skua.grant_writer(), skua.grant_projection(), skua.grant_producer(),
     skua.make_lexicon_view(text, text, jsonb) FROM skua_writer;
   -- The tables of projections are created later.
   ALTER DEFAULT PRIVILEGES IN SCHEMA bsky, skua GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO skua_writer;
@@ -76,6 +78,16 @@ $$;
 COMMENT ON FUNCTION skua.grant_projection() IS 'Grants the role skua_projection its privileges. Run it again after you create the role yourself.';
 REVOKE EXECUTE ON FUNCTION skua.grant_projection() FROM PUBLIC;
 
+CREATE OR REPLACE FUNCTION skua.grant_producer() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  GRANT USAGE ON SCHEMA skua TO skua_producer;
+  GRANT EXECUTE ON FUNCTION skua.enqueue(text, text, jsonb, jsonb) TO skua_producer;
+END
+$$;
+COMMENT ON FUNCTION skua.grant_producer() IS 'Lets the role skua_producer call skua.enqueue. Run it again after you create the role yourself.';
+REVOKE EXECUTE ON FUNCTION skua.grant_producer() FROM PUBLIC;
+
 DO $$
 DECLARE
   role record;
@@ -84,7 +96,8 @@ BEGIN
     SELECT * FROM (VALUES
       ('skua_reader', 'Indexing works without it. For people who query'),
       ('skua_writer', 'Everything works without it: run Skua as the owner of the tables. To run Skua with fewer rights'),
-      ('skua_projection', 'Everything works without it, except projections that users add. For these')
+      ('skua_projection', 'Everything works without it, except projections that users add. For these'),
+      ('skua_producer', 'Everything else works without it. For programs that call skua.enqueue')
     ) AS r(name, note)
   LOOP
     BEGIN

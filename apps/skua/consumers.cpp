@@ -229,6 +229,9 @@ const Option<std::optional<std::int64_t>> kSkip(
      .meaning = "Continue after the failed change at this position, which becomes a dead letter. "
                 "`skua consumers status` prints the position"},
     number_in<std::int64_t>(1, std::int64_t{1} << 62));
+const Option<Texts> kTopics({.name = "--topic",
+                             .type = "TOPIC",
+                             .meaning = "Webhook, pull: own messages of this topic; repeatable"});
 /// Throws UsageError for values of `skua consumers add` that no database accepts.
 template <class NewConsumer>
 void require_valid(const NewConsumer& consumer) {
@@ -301,8 +304,11 @@ std::string filter_of(const Invocation& invocation) {
     }
   }
   nlohmann::json filter = nlohmann::json::object();
-  const std::pair<const char*, const Option<Texts>&> members[] = {
-      {"collections", kCollections}, {"dids", kDids}, {"ops", kOps}, {"kinds", kKinds}};
+  const std::pair<const char*, const Option<Texts>&> members[] = {{"collections", kCollections},
+                                                                  {"dids", kDids},
+                                                                  {"ops", kOps},
+                                                                  {"kinds", kKinds},
+                                                                  {"topics", kTopics}};
   for (const auto& [name, option] : members) {
     if (const Texts values = invocation[option]; !values.empty()) filter[name] = values;
   }
@@ -356,12 +362,12 @@ int add_leased(const Invocation& invocation) {
 
 int consumers_add(const Invocation& invocation) {
   if (invocation[kPull] || invocation[kWebhook]) return add_leased(invocation);
-  for (const OptionText* option :
-       std::initializer_list<const OptionText*>{&kFrom, &kCollections, &kDids, &kOps, &kKinds}) {
+  for (const OptionText* option : std::initializer_list<const OptionText*>{
+           &kFrom, &kCollections, &kDids, &kOps, &kKinds, &kTopics}) {
     if (!invocation.is_given(*option)) continue;
     throw UsageError(
-        "a projection reads all changes: --from, --collection, --did, --op and --kind are for "
-        "--webhook and --pull");
+        "a projection reads all changes: --from, --collection, --did, --op, --kind and --topic are "
+        "for --webhook and --pull");
   }
   consumers::NewConsumer consumer{.name = invocation[kConsumerName],
                                   .policy = invocation[kPolicy],
@@ -536,7 +542,7 @@ CommandSpecs consumer_changes_commands() {
   CommandSpec add{"consumers add",
                   "Add a projection, a webhook or a pull consumer",
                   {kDatabase, name, kLanes, kPolicy, kProfile, kOverrides, kPull, kWebhook, from,
-                   collections, dids, kOps, kKinds},
+                   collections, dids, kOps, kKinds, kTopics},
                   consumers_add};
   add.help = help_of_add();
   return {
@@ -556,6 +562,7 @@ CommandSpecs consumer_changes_commands() {
         dids,
         kOps,
         kKinds,
+        kTopics,
         kNoFilter,
         kNewSecret},
        consumers_set},

@@ -28,6 +28,7 @@
 #include "consumers/fold_step.hpp"
 #include "consumers/lane_report.hpp"
 #include "consumers/log_maintenance.hpp"
+#include "consumers/messages/message_sequencer.hpp"
 #include "consumers/projection_upkeep.hpp"
 #include "database.hpp"
 #include "pages/pages.hpp"
@@ -152,6 +153,7 @@ int work_on_lanes(const Invocation& invocation, bool until_idle) {
   consumers::prepare_fold_session(session);
   consumers::ConsumerMetrics metrics;
   consumers::rebuild_old_versions(session);
+  consumers::MessageMover messages;
   Processed processed;
   const consumers::FoldOptions options{
       .only = name, .ignores_pause = true, .applied = [&](const consumers::Batch& batch) {
@@ -161,7 +163,7 @@ int work_on_lanes(const Invocation& invocation, bool until_idle) {
   for (int round = 0; round < kRounds; ++round) {
     bool worked = false;
     do {
-      worked = consumers::maintain_projections(session, metrics) ||
+      worked = consumers::maintain_projections(session, metrics) || messages.move(session) > 0 ||
                consumers::fold_step(session, metrics, options) == consumers::StepResult::Worked;
     } while (until_idle && worked);
     if (until_idle) consumers::replay_skipped_changes(session);
@@ -182,6 +184,7 @@ int run_consumers(const Invocation& invocation) {
                             [](const std::string&) {});
   app::check_database_to_write(runtime.database_url, durability(invocation));
   consumers::LogMaintenance maintenance(runtime);
+  consumers::MessageSequencer messages(runtime);
   consumers::ConsumerPool pool(runtime, {.threads = invocation[kThreads]});
 
   postgres::Runtime pages_runtime(
@@ -204,6 +207,8 @@ int run_consumers(const Invocation& invocation) {
                                            auto values = values_of(pool.metrics());
                                            std::ranges::move(values_of(maintenance.metrics()),
                                                              std::back_inserter(values));
+                                           std::ranges::move(values_of(messages.metrics()),
+                                                             std::back_inserter(values));
                                            std::ranges::move(values_of(admin.metrics()),
                                                              std::back_inserter(values));
                                            return status::labelled(std::move(values));
@@ -219,6 +224,7 @@ int run_consumers(const Invocation& invocation) {
   }
   pages.start();
   maintenance.start();
+  messages.start();
   pool.start();
   print_progress("keeping projections up to date; Ctrl-C stops");
   do {
@@ -229,6 +235,7 @@ int run_consumers(const Invocation& invocation) {
   stop_signal.limit_the_end();
   print_progress("stopping: finishing the current batches");
   pool.stop();
+  messages.stop();
   maintenance.stop();
   if (server) server->stop();
   admin.stop();

@@ -40,8 +40,10 @@ std::string identifier(const std::string& name) {
 /// whether the role of the URL could connect to the server.
 std::string superuser_commands(const postgres::ConnectionNames& names, bool role_exists) {
   const std::string prefix = "\n  runuser -u postgres -- ";
-  std::string text =
-      prefix + "createuser --no-login skua_reader" + prefix + "createuser --no-login skua_writer";
+  std::string text;
+  for (const char* role : {"skua_reader", "skua_writer", "skua_producer"}) {
+    text += prefix + "createuser --no-login " + role;
+  }
   if (!role_exists) {
     text += fmt::format("{}createuser {}{}", prefix, names.has_password ? "--pwprompt " : "",
                         names.user);

@@ -15,6 +15,7 @@
 #include "base/metric.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "consumers/messages/message_sequencer.hpp"
 #include "database.hpp"
 #include "pages/pages.hpp"
 #include "postgres/connection_string.hpp"
@@ -58,27 +59,30 @@ int serve(const Invocation& invocation) {
   options.webhooks.ca_file = invocation[kCaFile];
 
   streams::FeedMetrics metrics;
+  consumers::MessageSequencer messages(runtime);
   const auto runtime_of_admin = admin_runtime(runtime.database_url);
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
-  pages::Pages pages(runtime, {.command = "serve",
-                               .process =
-                                   [&phase, writes = options.serves_leased] {
-                                     pages::ProcessState state;
-                                     state.phase = phase;
-                                     state.writes = writes;
-                                     return state;
-                                   },
-                               .metrics =
-                                   [&] {
-                                     auto values = values_of(metrics);
-                                     std::ranges::move(values_of(admin.metrics()),
-                                                       std::back_inserter(values));
-                                     return status::labelled(std::move(values));
-                                   },
-                               .loops = {&main_loop}});
+  pages::Pages pages(
+      runtime, {.command = "serve",
+                .process =
+                    [&phase, writes = options.serves_leased] {
+                      pages::ProcessState state;
+                      state.phase = phase;
+                      state.writes = writes;
+                      return state;
+                    },
+                .metrics =
+                    [&] {
+                      auto values = values_of(metrics);
+                      std::ranges::move(values_of(messages.metrics()), std::back_inserter(values));
+                      std::ranges::move(values_of(admin.metrics()), std::back_inserter(values));
+                      return status::labelled(std::move(values));
+                    },
+                .loops = {&main_loop}});
   pages.add_routes(options.routes);
+  const bool moves_messages = options.serves_leased;
   admin.add_routes(options.routes);
   streams::FeedServer server(runtime, std::move(options), metrics);
   if (!is_loopback) {
@@ -91,6 +95,7 @@ int serve(const Invocation& invocation) {
   pages.start();
   admin.start();
   server.start();
+  if (moves_messages) messages.start();
   print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
                              ListenAddress{listen.address, server.port()}.text(),
                              ListenAddress{listen.address, server.port()}.text()));
@@ -102,6 +107,7 @@ int serve(const Invocation& invocation) {
   stop_signal.limit_the_end();
   print_progress(fmt::format("stopping: closing {}", counted(server.clients(), "connection")));
   server.stop();
+  messages.stop();
   admin.stop();
   pages.stop();
   if (const auto what = runtime.fatal_error()) {

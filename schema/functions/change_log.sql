@@ -53,7 +53,8 @@ END
 $$;
 COMMENT ON FUNCTION skua.change_log_end() IS 'The position of the next change.';
 
--- A partition has 16,777,216 positions. It belongs to the owner of the schema, even if a writer creates it.
+-- A partition has 16,777,216 positions. It belongs to the owner of the schema, even if a writer creates it. skua.messages has a
+-- partition with the same positions.
 CREATE OR REPLACE FUNCTION skua.make_change_log_partition(number int8) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
@@ -67,23 +68,30 @@ BEGIN
   IF to_regclass('skua.' || name) IS NOT NULL THEN
     RETURN;
   END IF;
-  -- CREATE TABLE ... PARTITION OF would lock the whole log against readers.
+  -- CREATE TABLE ... PARTITION OF would lock the whole table against readers.
+  EXECUTE format('CREATE TABLE skua.messages_%s (LIKE skua.messages INCLUDING COMMENTS)', number);
+  EXECUTE format('COMMENT ON TABLE skua.messages_%s IS %L', number,
+                 'Own messages with positions from ' || (number << 24) || ' on.');
+  EXECUTE format('ALTER TABLE skua.messages ATTACH PARTITION skua.messages_%s FOR VALUES FROM (%s) TO (%s)',
+                 number, number << 24, (number + 1) << 24);
   EXECUTE format('CREATE TABLE skua.%I (LIKE skua.change_log INCLUDING DEFAULTS INCLUDING STORAGE INCLUDING COMMENTS)', name);
   EXECUTE format('COMMENT ON TABLE skua.%I IS %L', name, 'A part of the change log: positions from ' || (number << 24) || ' on.');
   EXECUTE format('ALTER TABLE skua.change_log ATTACH PARTITION skua.%I FOR VALUES FROM (%s) TO (%s)',
                  name, number << 24, (number + 1) << 24);
 END
 $$;
-COMMENT ON FUNCTION skua.make_change_log_partition(int8) IS 'Creates a partition of the change log if it does not exist.';
+COMMENT ON FUNCTION skua.make_change_log_partition(int8) IS 'Creates a partition of the change log, and the one for its messages, if it does not exist.';
 REVOKE EXECUTE ON FUNCTION skua.make_change_log_partition(int8) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION skua.drop_change_log_partition(number int8) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  EXECUTE format('DROP TABLE IF EXISTS skua.%I', 'change_log_' || number);
+  -- skua.sequence_messages and skua.make_change_log_partition lock the two tables in the same order.
+  EXECUTE format('DROP TABLE IF EXISTS skua.messages_%s', number);
+  EXECUTE format('DROP TABLE IF EXISTS skua.change_log_%s', number);
 END
 $$;
-COMMENT ON FUNCTION skua.drop_change_log_partition(int8) IS 'Drops a partition of the change log if it exists.';
+COMMENT ON FUNCTION skua.drop_change_log_partition(int8) IS 'Drops a partition of the change log, and the one with its messages, if it exists.';
 REVOKE EXECUTE ON FUNCTION skua.drop_change_log_partition(int8) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION skua.append_changes(
@@ -143,7 +151,7 @@ COMMENT ON FUNCTION skua.check_change_log_timeline() IS 'Begins a new timeline i
 -- The names of kinds and roles in the change log.
 CREATE OR REPLACE FUNCTION skua.change_kind(kind int2) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT (ARRAY['record', 'account', 'handle', 'label', 'bootstrap', 'rules'])[kind]
+  SELECT (ARRAY['record', 'account', 'handle', 'label', 'bootstrap', 'rules', 'message'])[kind]
 $$;
 COMMENT ON FUNCTION skua.change_kind(int2) IS 'The name of a kind of changes (skua.change_log.kind).';
 

@@ -62,6 +62,14 @@ TEST(JudgeConsumersOfNone, is_ok) {
   EXPECT_THAT(briefs(judge_consumers({})), ElementsAre("ok"));
 }
 
+TEST(JudgeInbox, messages_that_wait_too_long_are_an_error) {
+  EXPECT_EQ(brief(judge_inbox({})), "ok");
+  EXPECT_EQ(brief(judge_inbox({.waiting = 3, .oldest = 59s})), "ok");
+  const Finding finding = judge_inbox({.waiting = 3, .oldest = 60s});
+  EXPECT_EQ(brief(finding), "error messages-waiting");
+  EXPECT_THAT(finding.detail, HasSubstr("3 messages"));
+}
+
 TEST(JudgeChangeLog, near_the_limit_is_a_warning) {
   EXPECT_EQ(brief(judge_change_log({.bytes = 89, .max_bytes = 100})), "ok");
   EXPECT_EQ(brief(judge_change_log({.bytes = 90, .max_bytes = 100})), "warning change-log-large");

@@ -38,9 +38,10 @@ TEST_F(DatabaseChecksTest, every_check_of_a_new_database_is_made_and_ok) {
     if (finding.check == "disk") continue;
     EXPECT_EQ(finding.level, Level::Ok) << finding.check << ": " << finding.detail;
   }
-  EXPECT_THAT(checks, IsSupersetOf({"server", "connection", "settings", "replication", "disk",
-                                    "schema", "role", "reader role", "indexes", "bootstrap",
-                                    "consumers", "change log", "dead letters", "repositories"}));
+  EXPECT_THAT(checks,
+              IsSupersetOf({"server", "connection", "settings", "replication", "disk", "schema",
+                            "role", "reader role", "indexes", "bootstrap", "consumers",
+                            "change log", "messages", "dead letters", "repositories"}));
 }
 
 TEST_F(DatabaseChecksTest, a_check_that_fails_does_not_prevent_the_next_one) {

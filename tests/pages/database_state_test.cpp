@@ -47,6 +47,12 @@ TEST_F(DatabaseStateTest, of_a_new_database_shows_no_problem) {
   EXPECT_FALSE(found.bootstrap_is_open);
   EXPECT_EQ(found.dead_letters, 0);
   EXPECT_TRUE(found.stuck_consumers.empty());
+  EXPECT_EQ(found.inbox.waiting, 0);
+}
+
+TEST_F(DatabaseStateTest, shows_messages_in_the_inbox) {
+  session().run("SELECT skua.enqueue('orders', '7', '{}')");
+  EXPECT_EQ(state().inbox.waiting, 1);
 }
 
 TEST_F(DatabaseStateTest, shows_a_read_only_session) {

@@ -140,6 +140,13 @@ TEST_F(JudgeTest, a_schema_of_another_version_is_a_reason) {
   EXPECT_THAT(detail(), HasSubstr("database is 0007, of this program 00"));
 }
 
+TEST_F(JudgeTest, messages_that_nobody_moves_are_a_reason) {
+  observed_.database->inbox = {.waiting = 3, .oldest = std::chrono::seconds(59)};
+  EXPECT_THAT(reasons(), ElementsAre());
+  observed_.database->inbox.oldest = std::chrono::seconds(60);
+  EXPECT_THAT(reasons(), ElementsAre("messages-waiting"));
+}
+
 TEST_F(JudgeTest, an_open_bootstrap_is_a_reason) {
   observed_.database->bootstrap_is_open = true;
   EXPECT_THAT(reasons(), ElementsAre("bootstrap-open"));

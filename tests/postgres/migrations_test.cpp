@@ -666,7 +666,7 @@ TEST_F(SchemaTest, the_writer_writes_rows_and_changes_no_rights) {
       list("SELECT proname::text FROM pg_proc WHERE pronamespace IN ('bsky'::regnamespace, "
            "'skua'::regnamespace) AND NOT has_function_privilege('skua_writer', oid, 'EXECUTE') "
            "ORDER BY 1"),
-      "grant_reader, grant_writer, make_lexicon_view");
+      "grant_producer, grant_reader, grant_writer, make_lexicon_view");
   // Only these run with the rights of the owner.
   EXPECT_EQ(
       list("SELECT proname::text FROM pg_proc WHERE pronamespace IN ('bsky'::regnamespace, "

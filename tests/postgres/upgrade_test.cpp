@@ -19,7 +19,8 @@ DROP SCHEMA projections CASCADE;
 ALTER TABLE skua.consumers DROP CONSTRAINT consumers_definition, DROP COLUMN definition;
 DROP TABLE skua.projections;
 DELETE FROM skua.reader_tables WHERE name = 'projections';
-DROP TABLE skua.schema_files;
+DROP TABLE skua.schema_files, skua.message_inbox, skua.messages, skua.message_limits;
+DROP SEQUENCE skua.message_moved;
 ALTER TABLE skua.consumer_lanes DROP COLUMN waiting_pos, DROP COLUMN is_paced, DROP COLUMN failing_since,
   DROP COLUMN failures, DROP COLUMN cause, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
 COMMENT ON COLUMN skua.consumer_lanes.error IS 'The last failure of the change at pos.';

@@ -46,6 +46,42 @@ TEST(ChangeFilterTest, each_condition) {
   EXPECT_EQ(passing({.collections = *parse_collections(feed, 1), .kinds = {"record"}}), "p");
 }
 
+ChangeEvent message_of(const std::string& topic) {
+  ChangeEvent event = event_of("message", "create", "");
+  event.topic = topic;
+  return event;
+}
+
+/// Which of the four events and of two messages pass: o and i are those of orders and invoices.
+std::string passing_texts(const FilterTexts& texts) {
+  const auto filter = parse_change_filter(texts, {.patterns = 9, .accounts = 9});
+  if (!filter) return filter.error();
+  std::string letters = passing(*filter);
+  if (filter->passes(message_of("orders"))) letters += 'o';
+  if (filter->passes(message_of("invoices"))) letters += 'i';
+  return letters;
+}
+
+TEST(ChangeFilterTest, messages_pass_only_if_they_are_chosen) {
+  using Texts = FilterTexts;
+  EXPECT_EQ(passing_texts(Texts{}), "pfab");
+  EXPECT_EQ(passing_texts(Texts{.ops = {"create"}}), "pb");
+  EXPECT_EQ(passing_texts(Texts{.topics = {"orders"}}), "o");
+  EXPECT_EQ(passing_texts(Texts{.kinds = {"message"}}), "oi");
+  EXPECT_EQ(passing_texts(Texts{.dids = {"did:plc:a"}, .topics = {"orders", "invoices"}}), "oi");
+  EXPECT_EQ(passing_texts(Texts{.collections = {"app.bsky.feed.post"}, .topics = {"orders"}}),
+            "po");
+  EXPECT_EQ(passing_texts(Texts{.kinds = {"message", "account"}, .topics = {"invoices"}}), "ai");
+  EXPECT_EQ(passing_texts(Texts{.ops = {"delete"}, .topics = {"orders"}}), "");
+  EXPECT_EQ(passing_texts(Texts{.kinds = {"record"}, .topics = {"orders"}}),
+            "a topic needs the kind message");
+  for (const char* topic : {"", "Orders", "1a", "a b", "a*", "-a"}) {
+    EXPECT_TRUE(passing_texts(Texts{.topics = {topic}}).starts_with("not a topic")) << topic;
+  }
+  EXPECT_TRUE(passing_texts(Texts{.topics = {std::string(101, 'a')}}).starts_with("not a topic"));
+  EXPECT_EQ(passing_texts(Texts{.topics = {"a_b.c-9", std::string(100, 'a')}}), "");
+}
+
 TEST(ChangeFilterTest, what_clients_send_is_checked) {
   const std::vector<std::string> bad{"app.bsky.feed.post", "app.*.post"};
   EXPECT_TRUE(parse_collections(bad, 2).has_error());

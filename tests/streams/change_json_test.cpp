@@ -27,7 +27,30 @@ ChangeEvent like() {
   return event;
 }
 
+ChangeEvent message() {
+  auto event = event_of("message", "create");
+  event.did = "";
+  event.topic = "orders";
+  event.message =
+      MessageContent{.id = 9,
+                     .key = "a\"b",
+                     .enqueued_at = Timestamp(std::chrono::microseconds(1'783'175'888'000'000)),
+                     .payload = R"([12.50, "x"])",
+                     .headers = R"({"trace": "t"})"};
+  return event;
+}
+
 constexpr const char* kBegin = R"({"pos":"1-47","time":"2026-07-04T14:38:08.085434Z",)";
+
+TEST(ChangeJsonTest, a_message) {
+  EXPECT_EQ(change_json(message()),
+            std::string(kBegin) +
+                R"("kind":"message","op":"create","topic":"orders","key":"a\"b","id":9,)"
+                R"("enqueued_at":"2026-07-04T14:38:08.000000Z","headers":{"trace": "t"},)"
+                R"("payload":[12.50, "x"]})");
+  EXPECT_EQ(jetstream_json(message(), 99), std::nullopt);
+  EXPECT_GT(message().bytes(), event_of("message", "create").bytes());
+}
 
 TEST(ChangeJsonTest, a_record) {
   EXPECT_EQ(

@@ -119,6 +119,96 @@ TEST_F(LogPagesTest, accounts_handles_and_labels) {
   EXPECT_EQ(found.events[4]->did, "");
 }
 
+class MessagePagesTest : public LogPagesTest {
+ protected:
+  void enqueue(const std::string& topic, const std::string& key, const std::string& payload) {
+    session().run("SELECT skua.enqueue('" + topic + "', '" + key + "', '" + payload +
+                  "', '{\"n\": 1}')");
+    session().run("SELECT skua.sequence_messages(0, 100, 1000000)");
+  }
+  static ChangeFilter topics(ChangeFilter::Names names) { return {.topics = std::move(names)}; }
+};
+
+TEST_F(MessagePagesTest, a_message_has_its_content) {
+  enqueue("orders", "7", R"({"total": 5})");
+  const auto found = page(1);
+  ASSERT_EQ(positions(found), "1 then 2");
+  const ChangeEvent& event = *found.events[0];
+  EXPECT_EQ(event.kind, "message");
+  EXPECT_EQ(event.op, "create");
+  EXPECT_EQ(event.did, "");
+  EXPECT_EQ(event.val, "");
+  EXPECT_EQ(event.topic, "orders");
+  ASSERT_TRUE(event.message);
+  EXPECT_EQ(event.message->id, 1);
+  EXPECT_EQ(event.message->key, "7");
+  EXPECT_EQ(event.message->payload, R"({"total": 5})");
+  EXPECT_EQ(event.message->headers, R"({"n": 1})");
+  EXPECT_LE(event.message->enqueued_at, event.at);
+}
+
+TEST_F(MessagePagesTest, topics_are_chosen_without_a_read_of_the_others) {
+  enqueue("orders", "7", "1");
+  enqueue("invoices", "7", "2");
+  enqueue("orders", "7", "3");
+  const ChangeFilter filter = topics({"invoices"});
+  EXPECT_EQ(positions(page(1, filter)), "2 then 4");
+  const auto all = read_page(session(), 1, 1, 0, {}, {}, {},
+                             [&](const ChangeEvent& event) { return filter.passes(event); });
+  ASSERT_EQ(positions(*all), "1 2 3 then 4");
+  EXPECT_FALSE(all->events[0]->message);
+  EXPECT_TRUE(all->events[1]->message);
+}
+
+TEST_F(MessagePagesTest, records_and_messages_share_the_size_of_a_page) {
+  add_likes(kFirst, 2);
+  for (int i = 0; i < 4; ++i) enqueue("orders", "7", "\"" + std::string(1'000, 'x') + "\"");
+  add_likes(kFirst + 2, 2);
+  const auto positions_of = [&](std::size_t bytes) {
+    std::string text;
+    std::int64_t next = 1;
+    while (next < 9) {
+      const auto part = page(next, {}, {.bytes = bytes});
+      for (const auto& event : part.events) {
+        text += std::to_string(event->pos) + " ";
+        EXPECT_TRUE(event->kind == "record" ? !event->record.empty() : event->message.has_value());
+      }
+      if (part.next == next) return text + "stops";
+      next = part.next;
+      text += "| ";
+    }
+    return text;
+  };
+  EXPECT_EQ(positions_of(1'000'000), "1 2 3 4 5 6 7 8 | ");
+  for (const std::size_t bytes : {1UL, 10UL, 500UL, 1'500UL, 2'500UL, 6'000UL}) {
+    std::string text = positions_of(bytes);
+    std::erase(text, '|');
+    std::erase(text, ' ');
+    EXPECT_EQ(text, "12345678") << bytes;
+  }
+}
+
+TEST_F(MessagePagesTest, the_changes_of_a_key_are_in_one_lane) {
+  enqueue("orders", "a", "1");
+  enqueue("orders", "a", "2");
+  const std::int64_t number =
+      session().run("SELECT skua.message_key_number('orders', 'a')").int8(0, 0);
+  std::string found;
+  for (std::int32_t lane = 0; lane < 4; ++lane) {
+    const auto part = read_page(session(), 1, 1, 0, {}, {}, {.lane = lane, .lanes = 4});
+    if (!part->events.empty()) found += std::to_string(lane) + ": " + positions(*part);
+  }
+  EXPECT_EQ(found, std::to_string(number & 3) + ": 1 2 then 3");
+  EXPECT_EQ(positions(*read_page(session(), 1, 1, 0, {}, {}, {.only = number})), "1 2 then 3");
+  EXPECT_EQ(positions(*read_page(session(), 1, 1, 0, {}, {}, {.without = {number}})), "then 3");
+}
+
+TEST_F(MessagePagesTest, a_message_that_the_log_dropped_is_no_event) {
+  enqueue("orders", "a", "1");
+  session().run("DELETE FROM skua.messages");
+  EXPECT_EQ(read_page(session(), 1, 1, 0, {}, {}), std::nullopt);
+}
+
 TEST_F(LogPagesTest, a_label_on_another_uri_has_its_text) {
   const std::int64_t number = tables::rkey_number("https://example.com").value;
   session().run(

@@ -17,6 +17,7 @@
 #include "base/metric.hpp"
 #include "consumers/consumer_pool.hpp"
 #include "consumers/log_maintenance.hpp"
+#include "consumers/messages/message_sequencer.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/database_watch.hpp"
 #include "postgres/runtime.hpp"
@@ -96,6 +97,7 @@ class Indexer::Impl {
                       : nullptr),
         pool_(runtime_),
         log_maintenance_(runtime_),
+        messages_(runtime_),
         remover_(runtime_, filter_),
         rechecker_(runtime_, pool_.ids()),
         consumers_(runtime_, {.threads = options_.consumer_threads}) {
@@ -179,6 +181,7 @@ class Indexer::Impl {
     add_threads(&rechecker_, &recheck::Rechecker::metrics);
     add_threads(&remover_, &retention::Remover::metrics);
     add_threads(&log_maintenance_, &consumers::LogMaintenance::metrics);
+    add_threads(&messages_, &consumers::MessageSequencer::metrics);
     parts_.add({.end =
                     [this](bool) {
                       if (handles_) handles_->stop();
@@ -313,6 +316,7 @@ class Indexer::Impl {
   std::unique_ptr<accounts::PlcTail> plc_tail_;
   writer::WorkerPool pool_;
   consumers::LogMaintenance log_maintenance_;
+  consumers::MessageSequencer messages_;
   retention::Remover remover_;
   recheck::Rechecker rechecker_;
   consumers::ConsumerPool consumers_;

@@ -5,6 +5,7 @@
 #include "base/metric.hpp"
 #include "consumers/fold_step.hpp"
 #include "consumers/log_maintenance.hpp"
+#include "consumers/messages/message_sequencer.hpp"
 #include "pages/health.hpp"
 #include "pipeline/signal_accounts.hpp"
 #include "recheck/recheck.hpp"
@@ -13,6 +14,7 @@
 #include "sources/source.hpp"
 #include "status/backfill_metrics.hpp"
 #include "status/consumer_status.hpp"
+#include "status/message_status.hpp"
 #include "streams/change_reader.hpp"
 #include "writer/worker_metrics.hpp"
 
@@ -26,6 +28,7 @@ std::vector<pipeline::MetricDeclaration> metric_registry() {
   add(values_of(writer::WorkerMetrics()));
   add(values_of(consumers::LogMetrics()));
   add(values_of(consumers::ConsumerMetrics()));
+  add(values_of(consumers::MessageMetrics()));
   add(values_of(retention::RemovalMetrics()));
   add(values_of(recheck::RecheckMetrics()));
   add(values_of(pipeline::SignalMetrics()));
@@ -34,6 +37,7 @@ std::vector<pipeline::MetricDeclaration> metric_registry() {
   for (const pipeline::MetricDeclaration& metric : status::consumer_metric_declarations()) {
     all.push_back(metric);
   }
+  add(status::values_of_inbox({}));
   all.push_back(pages::problem_metric_declaration());
   add(values_of(admin::AdminMetrics()));
   add(values_of(streams::FeedMetrics()));

@@ -13,7 +13,8 @@
 namespace skua::tables {
 
 // The change log (schema/tables/change_log.sql) has every change of the content of records,
-// accounts, handles and labels, in commit order. The values of the enums are those of the table.
+// accounts, handles and labels, and own messages, in commit order. The values of the enums are
+// those of the table.
 
 enum class ChangeKind : std::int16_t {
   Record = 1,
@@ -21,7 +22,9 @@ enum class ChangeKind : std::int16_t {
   Handle = 3,
   Label = 4,
   Bootstrap = 5,
-  Rules = 6
+  Rules = 6,
+  /// An own message of a user. skua.sequence_messages appends it.
+  Message = 7
 };
 enum class ChangeOperation : std::int16_t { Create = 1, Update = 2, Delete = 3 };
 /// The meaning of a reference for the counts of its target. Each role is one number that people

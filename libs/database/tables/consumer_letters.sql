@@ -1,6 +1,9 @@
 -- name: consumer_letters_write
 WITH given AS (
-  SELECT coalesce((SELECT a.did FROM bsky.actors AS a WHERE a.id = $7::int8), '') AS did,
+  -- A message has no account, but its topic and key has a share of its own.
+  SELECT CASE WHEN $7::int8 < 0 THEN format('message:%s', -$7::int8)
+      ELSE coalesce((SELECT a.did FROM bsky.actors AS a WHERE a.id = $7::int8), '')
+    END AS did,
     EXISTS (SELECT 1 FROM skua.dead_letter AS d WHERE d.consumer = $1 AND d.key = $2) AS is_known
 ),
 fitting AS (

@@ -9,7 +9,9 @@ SELECT skua.make_change_log_partition($1::int8);
 SELECT skua.drop_change_log_partition($1::int8);
 
 -- name: feed_partitions
-SELECT p.number, coalesce(pg_total_relation_size(p.oid), 0)
+-- The size of a partition includes that of its messages.
+SELECT p.number,
+  coalesce(pg_total_relation_size(p.oid), 0) + coalesce(pg_total_relation_size(to_regclass('skua.messages_' || p.number)), 0)
 FROM (
   SELECT c.oid, substring(c.relname FROM '^change_log_([0-9]+)$')::int8 AS number
   FROM pg_inherits AS i

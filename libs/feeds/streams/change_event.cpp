@@ -1,6 +1,8 @@
 #include "streams/change_event.hpp"
 
 #include <charconv>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -48,11 +50,32 @@ void add_label(Json& json, const ChangeEvent& event) {
   if (!event.label.empty()) json.update(Json::parse(event.label));
 }
 
-/// Returns the JSON text of an object with one more member, whose value is JSON text.
-std::string with_member(const Json& object, const std::string& name, const std::string& value) {
+/// Adds a member, whose value is JSON text, to the JSON text of an object with members.
+void append_member(std::string& object, std::string_view name, std::string_view value) {
+  object.pop_back();
+  object.append(",\"").append(name).append("\":").append(value).append("}");
+}
+
+std::string with_member(const Json& object, std::string_view name, std::string_view value) {
   std::string text = object.dump();
-  text.pop_back();
-  return text.append(",\"").append(name).append("\":").append(value).append("}");
+  append_member(text, name, value);
+  return text;
+}
+
+std::string message_json(Json json, const ChangeEvent& event) {
+  json["topic"] = event.topic;
+  if (!event.message) return json.dump();
+  const MessageContent& message = *event.message;
+  json["key"] = message.key;
+  json["id"] = message.id;
+  json["enqueued_at"] = format_datetime(message.enqueued_at);
+  if (event.omits_record) {
+    json["payload_omitted"] = true;
+    return json.dump();
+  }
+  std::string text = with_member(json, "headers", message.headers);
+  append_member(text, "payload", message.payload);
+  return text;
 }
 
 }  // namespace
@@ -71,9 +94,16 @@ std::optional<Position> parse_position(std::string_view text) {
   return position;
 }
 
+std::size_t ChangeEvent::content_bytes() const {
+  std::size_t sum = record.size();
+  if (message) sum += message->key.size() + message->payload.size() + message->headers.size();
+  return sum;
+}
+
 std::size_t ChangeEvent::bytes() const {
   std::size_t sum = sizeof(ChangeEvent) + did.size() + collection.size() + rkey.size() +
-                    cid.size() + record.size() + handle.size() + val.size() + label.size();
+                    cid.size() + content_bytes() + handle.size() + topic.size() + val.size() +
+                    label.size();
   for (const auto& reference : references) sum += sizeof reference + reference.target.size();
   return sum;
 }
@@ -92,6 +122,8 @@ std::string change_json(const ChangeEvent& event) {
     json["handle_valid"] = or_null(event.handle_valid);
   } else if (event.kind == "label") {
     add_label(json, event);
+  } else if (event.kind == "message") {
+    return message_json(std::move(json), event);
   } else if (event.kind == "record") {
     json["collection"] = event.collection;
     json["rkey"] = event.rkey;

@@ -35,6 +35,17 @@ struct EventReference {
   std::string target;
 };
 
+/// The content of an own message (skua.messages).
+struct MessageContent {
+  std::int64_t id = 0;
+  std::string key;
+  Timestamp enqueued_at;
+  /// JSON.
+  std::string payload;
+  /// A JSON object.
+  std::string headers;
+};
+
 /// A change of the change log with names instead of numbers, and with the present content of the
 /// changed record, label or account. Immutable, so any thread may use it.
 struct ChangeEvent {
@@ -45,11 +56,12 @@ struct ChangeEvent {
   /// The time of `at` in microseconds, increased if necessary so that it is larger than that of the
   /// change before.
   std::int64_t time_us = 0;
-  /// `record`, `account`, `handle`, `label` or `bootstrap`.
+  /// A value of known_kinds().
   std::string kind;
   /// `create`, `update` or `delete`.
   std::string op;
-  /// The DID of the account; of a label the DID of its labeler; empty at the end of a bootstrap.
+  /// The DID of the account; of a label the DID of its labeler; empty for a message and at the end
+  /// of a bootstrap.
   std::string did;
 
   // The following members describe a record.
@@ -62,9 +74,10 @@ struct ChangeEvent {
   std::string record;
   /// True if a later change has replaced the record.
   bool is_superseded = false;
-  /// True in the event of a dead letter that is too large to keep the record. `record` is empty.
+  /// True in the event of a dead letter that is too large to keep the record, or the payload and
+  /// the headers of a message. `record` is empty.
   bool omits_record = false;
-  /// False if no reader wanted the record when the change was read, so that `record` is empty.
+  /// False if no reader wanted the change when it was read, so that `record` or `message` is empty.
   bool is_read = true;
 
   // The following members describe an account and a handle.
@@ -73,10 +86,17 @@ struct ChangeEvent {
   std::string handle;
   std::optional<bool> handle_valid;
 
+  /// The topic of a message, and its content.
+  std::string topic;
+  std::optional<MessageContent> message;
+
   // The following members, and the first reference, describe a label.
   std::string val;
   /// A JSON object with `cts`, `exp` and `cid`; empty if the label is withdrawn.
   std::string label;
+
+  /// Returns the size of the record or the message.
+  std::size_t content_bytes() const;
 
   /// Returns approximately the memory that the event uses.
   std::size_t bytes() const;

@@ -20,6 +20,30 @@ bool passes_name(const ChangeFilter::Names& names, const std::string& name) {
   return names.empty() || names.contains(name);
 }
 
+constexpr std::size_t kLongestTopic = 100;
+
+/// skua.enqueue accepts the same topics.
+bool is_topic(std::string_view text) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_allowed = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+  };
+  return !text.empty() && text.size() <= kLongestTopic && is_letter(text.front()) &&
+         std::ranges::all_of(text, is_allowed);
+}
+
+/// Returns the kinds of a filter that names none.
+ChangeFilter::Names kinds_without_choice(bool has_topics, bool has_collections) {
+  if (!has_topics) {
+    ChangeFilter::Names kinds = known_kinds();
+    kinds.erase("message");
+    return kinds;
+  }
+  ChangeFilter::Names kinds{"message"};
+  if (has_collections) kinds.insert("record");
+  return kinds;
+}
+
 /// The deepest level of an update: a list within the payload within the object.
 constexpr std::size_t kDeepest = 3;
 
@@ -142,6 +166,9 @@ class OptionsReader final : public nlohmann::json_sax<nlohmann::json> {
 bool ChangeFilter::passes(const ChangeEvent& event) const {
   if (!passes_name(kinds, event.kind)) return false;
   if (event.kind == "bootstrap") return true;
+  if (event.kind == "message") {
+    return passes_name(ops, event.op) && passes_name(topics, event.topic);
+  }
   return passes_name(ops, event.op) && passes_name(dids, event.did) &&
          (event.kind != "record" || collections.passes(event.collection));
 }
@@ -152,8 +179,8 @@ const ChangeFilter::Names& known_operations() {
 }
 
 const ChangeFilter::Names& known_kinds() {
-  static const ChangeFilter::Names kKinds{"record", "account",   "handle",
-                                          "label",  "bootstrap", "rules"};
+  static const ChangeFilter::Names kKinds{"record",    "account", "handle", "label",
+                                          "bootstrap", "rules",   "message"};
   return kKinds;
 }
 
@@ -177,6 +204,19 @@ Checked<ChangeFilter::Names> parse_dids(std::span<const std::string> dids, std::
   return ChangeFilter::Names(dids.begin(), dids.end());
 }
 
+Checked<ChangeFilter::Names> parse_topics(std::span<const std::string> topics, std::size_t most) {
+  if (topics.size() > most) return fmt::format("more than {} topics", most);
+  for (const auto& topic : topics) {
+    if (!is_topic(topic)) {
+      return fmt::format(
+          "not a topic: '{}'; a topic has up to {} lower-case letters, digits, and the characters "
+          "_ . - and begins with a letter",
+          topic, kLongestTopic);
+    }
+  }
+  return ChangeFilter::Names(topics.begin(), topics.end());
+}
+
 Checked<ChangeFilter::Names> parse_choice(const std::string& parameter,
                                           std::span<const std::string> values,
                                           const ChangeFilter::Names& known) {
@@ -186,6 +226,25 @@ Checked<ChangeFilter::Names> parse_choice(const std::string& parameter,
     }
   }
   return ChangeFilter::Names(values.begin(), values.end());
+}
+
+Checked<ChangeFilter> parse_change_filter(const FilterTexts& texts, const FilterLimits& limits) {
+  auto collections = parse_collections(texts.collections, limits.patterns);
+  if (!collections) return std::move(collections).error();
+  auto dids = parse_dids(texts.dids, limits.accounts);
+  if (!dids) return std::move(dids).error();
+  auto ops = parse_choice("op", texts.ops, known_operations());
+  if (!ops) return std::move(ops).error();
+  auto kinds = parse_choice("kind", texts.kinds, known_kinds());
+  if (!kinds) return std::move(kinds).error();
+  auto topics = parse_topics(texts.topics, limits.patterns);
+  if (!topics) return std::move(topics).error();
+  if (!topics->empty() && !kinds->empty() && !kinds->contains("message")) {
+    return std::string("a topic needs the kind message");
+  }
+  if (kinds->empty()) *kinds = kinds_without_choice(!topics->empty(), !texts.collections.empty());
+  return ChangeFilter{*std::move(collections), *std::move(dids), *std::move(ops), *std::move(kinds),
+                      *std::move(topics)};
 }
 
 OptionsUpdate parse_options_update(std::string_view text) {

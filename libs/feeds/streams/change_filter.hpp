@@ -25,9 +25,11 @@ struct ChangeFilter {
   Names dids = {};
   Names ops = {};
   Names kinds = {};
+  /// Messages of these topics pass.
+  Names topics = {};
 
   /// Returns whether a change passes the filter. The end of a bootstrap concerns all accounts, so
-  /// it passes unless `kinds` excludes it.
+  /// it passes unless `kinds` excludes it. A message has no account, so `dids` does not exclude it.
   bool passes(const ChangeEvent& event) const;
 };
 
@@ -43,10 +45,29 @@ using Checked = boost::system::result<T, std::string>;
 Checked<atproto::CollectionFilter> parse_collections(std::span<const std::string> patterns,
                                                      std::size_t most);
 Checked<ChangeFilter::Names> parse_dids(std::span<const std::string> dids, std::size_t most);
+Checked<ChangeFilter::Names> parse_topics(std::span<const std::string> topics, std::size_t most);
 /// Checks that each value is a member of `known`.
 Checked<ChangeFilter::Names> parse_choice(const std::string& parameter,
                                           std::span<const std::string> values,
                                           const ChangeFilter::Names& known);
+
+/// The values of a filter, as a client or an operator gives them.
+struct FilterTexts {
+  std::vector<std::string> collections = {};
+  std::vector<std::string> dids = {};
+  std::vector<std::string> ops = {};
+  std::vector<std::string> kinds = {};
+  std::vector<std::string> topics = {};
+};
+/// The maximum number of collections or topics, and of accounts.
+struct FilterLimits {
+  std::size_t patterns = 0;
+  std::size_t accounts = 0;
+};
+
+/// Parses a filter. Messages pass only if it names the kind `message` or a topic. If it names
+/// topics and no kinds, only messages pass, and with collections records too.
+Checked<ChangeFilter> parse_change_filter(const FilterTexts& texts, const FilterLimits& limits);
 
 /// The result of reading a message with which a client of Jetstream's form changes its options:
 /// `{"type":"options_update","payload":{"wantedCollections":[...],"wantedDids":[...],...}}`.

@@ -25,7 +25,7 @@ using http_server::Request;
 constexpr std::size_t kMostCollections = 100;
 constexpr std::size_t kMostDids = 1'000;
 
-const ChangeFilter::Names kParameters{"cursor", "collection", "did", "op", "kind"};
+const ChangeFilter::Names kParameters{"cursor", "collection", "did", "op", "kind", "topic"};
 
 class ChangeStream final : public FeedStream {
  public:
@@ -61,16 +61,12 @@ Checked<ChangeFilter> parse_filter(const Request& request) {
   for (const auto& [name, value] : request.target.query) {
     if (!kParameters.contains(name)) return fmt::format("unknown parameter '{}'", name);
   }
-  auto collections = parse_collections(parameters(request, "collection"), kMostCollections);
-  if (!collections) return std::move(collections).error();
-  auto dids = parse_dids(parameters(request, "did"), kMostDids);
-  if (!dids) return std::move(dids).error();
-  auto ops = parse_choice("op", parameters(request, "op"), known_operations());
-  if (!ops) return std::move(ops).error();
-  auto kinds = parse_choice("kind", parameters(request, "kind"), known_kinds());
-  if (!kinds) return std::move(kinds).error();
-  return ChangeFilter{*std::move(collections), *std::move(dids), *std::move(ops),
-                      *std::move(kinds)};
+  return parse_change_filter({.collections = parameters(request, "collection"),
+                              .dids = parameters(request, "did"),
+                              .ops = parameters(request, "op"),
+                              .kinds = parameters(request, "kind"),
+                              .topics = parameters(request, "topic")},
+                             {.patterns = kMostCollections, .accounts = kMostDids});
 }
 
 using http_server::StreamEnd;

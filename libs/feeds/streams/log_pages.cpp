@@ -56,6 +56,17 @@ struct LabelRow {
   std::string json;
 };
 
+/// A row of change_feed_messages.
+struct MessageRow {
+  std::int64_t pos;
+  std::int64_t id;
+  std::string key;
+  Timestamp enqueued_at;
+  std::string payload;
+  std::string headers;
+  std::int32_t bytes;
+};
+
 /// A row of change_feed_state. An empty log has no oldest block.
 struct LogBounds {
   std::int32_t timeline;
@@ -115,7 +126,7 @@ Draft draft_of(ChangeRow&& row) {
     event->rev = tid_text(row.rev);
     event->cid = cid_text(row.cid);
   }
-  event->val = text(row.val);
+  (event->kind == "message" ? event->topic : event->val) = text(row.val);
   event->active = row.active;
   event->status = text(row.status);
   event->handle = text(row.handle);
@@ -152,6 +163,43 @@ void add_labels(postgres::Session& session, const PositionRange& range,
     auto* event = find(drafts, row.pos);
     if (event != nullptr && event->op != "delete") event->label = std::move(row.json);
   }
+}
+
+/// The messages of a page.
+struct AddedMessages {
+  std::size_t bytes = 0;
+  /// The position of the first message that exceeds the limit.
+  std::optional<std::int64_t> cut;
+  /// True if the log has dropped a message since its change was read.
+  bool is_lost = false;
+};
+
+AddedMessages add_messages(postgres::Session& session, const std::vector<Draft>& drafts,
+                           std::size_t max_bytes) {
+  std::vector<std::int64_t> positions;
+  for (const Draft& draft : drafts) {
+    const ChangeEvent& event = *draft.event;
+    if (event.kind == "message" && event.is_read) positions.push_back(event.pos);
+  }
+  AddedMessages added;
+  if (positions.empty()) return added;
+  auto rows =
+      session.query<MessageRow>(sql::change_feed_messages, postgres::column(positions), max_bytes);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (i == rows.size() || rows[i].pos != positions[i]) {
+      added.is_lost = i < rows.size() || added.bytes < max_bytes;
+      added.cut = positions[i];
+      return added;
+    }
+    MessageRow& row = rows[i];
+    added.bytes += static_cast<std::size_t>(row.bytes);
+    find(drafts, row.pos)->message = MessageContent{.id = row.id,
+                                                    .key = std::move(row.key),
+                                                    .enqueued_at = row.enqueued_at,
+                                                    .payload = std::move(row.payload),
+                                                    .headers = std::move(row.headers)};
+  }
+  return added;
 }
 
 /// Reads the records of some changes. Returns the position of the first record that exceeds the
@@ -234,7 +282,8 @@ std::int64_t position_at(postgres::Session& session, const LogState& state, Time
 std::optional<ChangePage> read_page(postgres::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,
                                     const ChangeFilter& filter, const PageLimits& limits,
-                                    const PageAccounts& accounts, const ReadsRecord& reads_record) {
+                                    const PageAccounts& accounts,
+                                    const ReadsContent& reads_content) {
   const PositionRange range{from, from + static_cast<std::int64_t>(limits.changes)};
   auto rows = session.query<ChangeRow>(sql::change_feed_changes, range.first, range.end);
   ChangePage page{.events = {}, .next = from, .time_us = time_us};
@@ -253,14 +302,23 @@ std::optional<ChangePage> read_page(postgres::Session& session, std::int32_t tim
     page.time_us = std::max(draft.event->at.time_since_epoch().count(), page.time_us + 1);
     draft.event->timeline = timeline;
     draft.event->time_us = page.time_us;
-    draft.event->is_read = !reads_record || reads_record(*draft.event);
+    draft.event->is_read = !reads_content || reads_content(*draft.event);
     page.next = draft.event->pos + 1;
     if (passes) drafts.push_back(std::move(draft));
   }
   if (drafts.empty()) return page;
   add_references(session, range, drafts);
   add_labels(session, range, drafts);
-  const auto cut = add_records(session, drafts, limits.bytes);
+  // Half of the size is left for records, so that a page never ends before its first change.
+  const AddedMessages messages =
+      add_messages(session, drafts, std::max<std::size_t>(limits.bytes / 2, 1));
+  if (messages.is_lost) return std::nullopt;
+  const auto records =
+      add_records(session, drafts,
+                  std::max<std::size_t>(limits.bytes - std::min(messages.bytes, limits.bytes), 1));
+  const auto cut = records && messages.cut ? std::min(records, messages.cut)
+                   : records               ? records
+                                           : messages.cut;
   page.events.reserve(drafts.size());
   for (auto& draft : drafts) {
     if (cut && draft.event->pos >= *cut) {

@@ -41,7 +41,7 @@ struct PageLimits {
   std::size_t changes = 1'000;
   /// The maximum number of changes that pass the filter.
   std::size_t events = 1'000;
-  /// The maximum size of the records' JSON in bytes. A single record may be larger.
+  /// The maximum size of the JSON of records and messages in bytes. A single one may be larger.
   std::size_t bytes = 1024 * 1024;
 };
 
@@ -68,16 +68,17 @@ struct ChangePage {
   std::int64_t time_us = 0;
 };
 
-/// Reads the changes from a position on that pass the filter, with the records in their present
-/// state. `time_us` is that of the change before. Returns nothing if the changes at this position
-/// are no longer kept. At the end of the log the page is empty. The cost is proportional to the
-/// records of the page: of the records that do not fit, few are read. `reads_record` selects the
-/// changes whose record is read (ChangeEvent::is_read); null selects all.
-using ReadsRecord = std::function<bool(const ChangeEvent&)>;
+/// Reads the changes from a position on that pass the filter, with messages, and with the records
+/// in their present state. `time_us` is that of the change before. Returns nothing if the changes
+/// at this position are no longer kept. At the end of the log the page is empty. The cost is
+/// proportional to the records of the page: of the records that do not fit, few are read.
+/// `reads_content` selects the changes whose record or message is read (ChangeEvent::is_read); null
+/// selects all.
+using ReadsContent = std::function<bool(const ChangeEvent&)>;
 std::optional<ChangePage> read_page(postgres::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,
                                     const ChangeFilter& filter, const PageLimits& limits,
                                     const PageAccounts& accounts = {},
-                                    const ReadsRecord& reads_record = nullptr);
+                                    const ReadsContent& reads_content = nullptr);
 
 }  // namespace skua::streams

@@ -49,6 +49,17 @@ JOIN bsky.labels AS l ON l.subject_actor = r.actor_id AND l.subject_collection =
 WHERE c.kind = 4 AND r.change = c.place - 1 AND l.actor_id = c.actor_id AND l.val = c.val AND NOT l.neg
   AND b.pos + c.place - 1 >= $1::int8 AND b.pos + c.place - 1 < $2::int8;
 
+-- name: change_feed_messages
+-- The messages of a page have a size limit; the first one is always returned.
+SELECT m.pos, m.id, m.key, m.enqueued_at, m.payload::text, m.headers::text, m.bytes
+FROM (
+  SELECT t.*, sum(t.bytes) OVER (ORDER BY t.pos) - t.bytes AS bytes_before
+  FROM skua.messages AS t
+  WHERE t.pos = ANY($1::int8[])
+) AS m
+WHERE m.bytes_before < $2::int8
+ORDER BY m.pos;
+
 -- name: change_feed_state
 -- The statement does not call skua.change_log_end(), because this function reads a partition directly, and skua_reader may not.
 SELECT s.timeline, (SELECT l.pos FROM skua.change_log AS l ORDER BY l.pos LIMIT 1),

@@ -183,6 +183,12 @@ inline constexpr std::array kProblems{
             "projection that was removed. The projection works, and the tables use disk space.",
             "Drop the view, or let it read the views of the schema bsky. `skua consumers list` "
             "names it. Skua then drops the tables by itself."},
+    Problem{
+        "messages-waiting", "own messages are not moved to the change log",
+        "No process moves them, or it fails. Consumers do not get them. When the inbox is full, "
+        "`skua.enqueue` refuses further messages.",
+        "Start `skua run`, or `skua serve` with a role that may write. If one runs, look for "
+        "\"messages are not moved\" in its log."},
     Problem{"lease-stuck", "a lease has ended and nobody has taken it",
             "The process that owned it was killed, and no other one runs.",
             "Start `skua backfill`, `skua run` or `skua serve` again: it continues the work."},

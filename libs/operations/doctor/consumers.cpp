@@ -82,6 +82,12 @@ Finding judge_change_log(const consumers::LogSize& size) {
                  : ok("change log", detail);
 }
 
+Finding judge_inbox(const consumers::InboxState& inbox) {
+  const std::string detail = consumers::inbox_text(inbox);
+  return consumers::is_undrained(inbox) ? error("messages", problem("messages-waiting"), detail)
+                                        : ok("messages", detail);
+}
+
 std::vector<EndedLeases> read_ended_leases(postgres::Session& session,
                                            const std::vector<EndedLeases::Kind>& kinds) {
   std::vector<EndedLeases> all;

@@ -7,18 +7,21 @@
 
 #include "consumers/consumer_table.hpp"
 #include "consumers/log_maintenance.hpp"
+#include "consumers/messages/message_inbox.hpp"
 #include "doctor/finding.hpp"
 #include "postgres/session.hpp"
 
 namespace skua::doctor {
 
 // The functions judge the consumers of the change log (consumers::read_consumers,
-// consumers::read_log_size). Pure.
+// consumers::read_log_size) and own messages (consumers::read_inbox). Pure.
 
 /// Makes a finding of the judgement of each consumer (consumers::judge_consumer).
 Findings judge_consumers(const std::vector<consumers::Consumer>& consumers);
 
 Finding judge_change_log(const consumers::LogSize& size);
+
+Finding judge_inbox(const consumers::InboxState& inbox);
 
 /// Leases of one kind that have ended without a new owner.
 struct EndedLeases {

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
+#include "consumers/messages/message_inbox.hpp"
 #include "doctor/consumers.hpp"
 #include "doctor/cursors.hpp"
 #include "doctor/roles.hpp"
@@ -111,6 +112,10 @@ constexpr std::array kSchemaChecks{
     DatabaseCheck{"change log",
                   [](postgres::Session& session) {
                     return Findings{judge_change_log(consumers::read_log_size(session))};
+                  }},
+    DatabaseCheck{"messages",
+                  [](postgres::Session& session) {
+                    return Findings{judge_inbox(consumers::read_inbox(session))};
                   }},
     DatabaseCheck{"dead letters",
                   [](postgres::Session& session) {

@@ -61,6 +61,7 @@ DatabaseState read_database_state(postgres::Session& session) {
       state.kept_tables.push_back({consumer.name, std::move(judgement)});
     }
   }
+  state.inbox = consumers::read_inbox(session);
   state.consumers = status::read_consumer_metrics(session);
   return state;
 }

@@ -15,6 +15,7 @@
 
 #include "base/guarded.hpp"
 #include "consumers/consumer_judgement.hpp"
+#include "consumers/messages/message_inbox.hpp"
 #include "http_server/exchange.hpp"
 #include "postgres/session.hpp"
 #include "postgres/session_thread.hpp"
@@ -39,6 +40,8 @@ struct DatabaseState {
   std::vector<Consumer> stuck_consumers = {};
   /// The retired projections whose tables cannot be dropped.
   std::vector<Consumer> kept_tables = {};
+  /// The inbox of own messages.
+  consumers::InboxState inbox = {};
   /// The metrics of all consumers.
   std::vector<status::LabelledMetric> consumers = {};
 

@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "consumers/messages/message_inbox.hpp"
 #include "postgres/migrations.hpp"
 #include "postgres/server_clock.hpp"
 
@@ -23,10 +24,12 @@ using std::chrono::duration_cast;
 using std::chrono::seconds;
 
 constexpr std::array kJudged{
-    "database-down", "database-read-only", "disk-full",       "lock-table-full", "connections-full",
-    "schema-old",    "schema-new",         "clock-wrong",     "source-down",     "source-tls",
-    "source-silent", "source-behind",      "cursor-outdated", "plc-down",        "collection-quiet",
-    "dead-letters",  "account-cut-off",    "consumer-stuck",  "bootstrap-open",  "former-tables"};
+    "database-down",    "database-read-only", "disk-full",        "lock-table-full",
+    "connections-full", "schema-old",         "schema-new",       "clock-wrong",
+    "source-down",      "source-tls",         "source-silent",    "source-behind",
+    "cursor-outdated",  "plc-down",           "collection-quiet", "dead-letters",
+    "account-cut-off",  "consumer-stuck",     "messages-waiting", "bootstrap-open",
+    "former-tables"};
 
 template <class Duration>
 std::string text_of(Duration duration) {
@@ -106,6 +109,9 @@ class Judge {
       warn(*consumer.judgement.problem,
            fmt::format("{}: {}", consumer.name, consumer.judgement.reason), consumer.name,
            consumer.judgement.cure);
+    }
+    if (consumers::is_undrained(database.inbox)) {
+      add(problem("messages-waiting"), consumers::inbox_text(database.inbox));
     }
     if (const auto letters = database.dead_letters; letters > 0) {
       warn(problem("dead-letters"), letters < DatabaseState::kMostLetters
@@ -239,7 +245,8 @@ Json to_json(const std::vector<Reason>& reasons) {
 constexpr std::array kLogged{
     &problem("lock-table-full"), &problem("schema-old"),       &problem("schema-new"),
     &problem("source-behind"),   &problem("collection-quiet"), &problem("account-cut-off"),
-    &problem("consumer-stuck"),  &problem("bootstrap-open"),   &problem("former-tables")};
+    &problem("consumer-stuck"),  &problem("messages-waiting"), &problem("bootstrap-open"),
+    &problem("former-tables")};
 
 }  // namespace
 

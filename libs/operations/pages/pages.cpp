@@ -10,6 +10,7 @@
 #include "pages/health.hpp"
 #include "pages/latest.hpp"
 #include "postgres/outage.hpp"
+#include "status/message_status.hpp"
 #include "status/reports.hpp"
 
 namespace skua::pages {
@@ -188,6 +189,9 @@ std::vector<status::LabelledMetric> Pages::metrics() const {
   if (observed_.database) {
     const auto& consumers = observed_.database->consumers;
     all.insert(all.end(), consumers.begin(), consumers.end());
+    for (const MetricValue& value : status::values_of_inbox(observed_.database->inbox)) {
+      all.push_back({value, {}});
+    }
   }
   return all;
 }

@@ -24,6 +24,7 @@
 #include "status/database_size.hpp"
 #include "status/database_size.sql.hpp"
 #include "status/line_layout.hpp"
+#include "status/message_status.hpp"
 #include "status/reports.sql.hpp"
 #include "tables/cursor_store.hpp"
 #include "tables/dead_letters.hpp"
@@ -435,6 +436,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
           {"accounts", to_json(account_counts(session))},
           {"consumers", read_consumer_list(session)},
           {"change_log", read_change_log_status(session)},
+          {"messages", read_message_status(session)},
           {"dead_letters", dead_letters(session)},
           {"backfill", read_backfill_status(session)}};
 }
@@ -482,6 +484,7 @@ std::string status_text(const json& status) {
       !consumers.empty()) {
     text += "\nconsumers\n" + consumers;
   }
+  text += message_status_text(status["messages"]);
   command_line::Table tables({{"table"}, {"rows (estimated)", true}, {"size", true}});
   for (const json& table : status["tables"]) {
     tables.add({table["table"].get<std::string>(),

@@ -69,7 +69,7 @@ Found read_changes(postgres::Session& session, const consumers::Lease& lease,
     }
     if (page->next == found.end) break;
     for (const auto& event : page->events) {
-      bytes += event->record.size();
+      bytes += event->content_bytes();
       found.changes.push_back(sent_change(*event));
     }
     found.end = page->next;
@@ -82,12 +82,13 @@ Found read_changes(postgres::Session& session, const consumers::Lease& lease,
 Checked<ChangeFilter> parse_leased_filter(const std::string& json) {
   const auto object = nlohmann::json::parse(json, nullptr, false);
   if (!object.is_object()) return std::string("the filter is not a JSON object");
-  std::vector<std::string> collections;
-  std::vector<std::string> dids;
-  std::vector<std::string> ops;
-  std::vector<std::string> kinds;
+  FilterTexts texts;
   const std::pair<const char*, std::vector<std::string>*> members[] = {
-      {"collections", &collections}, {"dids", &dids}, {"ops", &ops}, {"kinds", &kinds}};
+      {"collections", &texts.collections},
+      {"dids", &texts.dids},
+      {"ops", &texts.ops},
+      {"kinds", &texts.kinds},
+      {"topics", &texts.topics}};
   for (const auto& [name, values] : members) {
     const auto found = object.find(name);
     if (found == object.end()) continue;
@@ -97,16 +98,7 @@ Checked<ChangeFilter> parse_leased_filter(const std::string& json) {
       values->push_back(value.get<std::string>());
     }
   }
-  auto patterns = parse_collections(collections, kMostPatterns);
-  if (!patterns) return std::move(patterns).error();
-  auto accounts = parse_dids(dids, kMostAccounts);
-  if (!accounts) return std::move(accounts).error();
-  auto operations = parse_choice("op", ops, known_operations());
-  if (!operations) return std::move(operations).error();
-  auto wanted = parse_choice("kind", kinds, known_kinds());
-  if (!wanted) return std::move(wanted).error();
-  return ChangeFilter{*std::move(patterns), *std::move(accounts), *std::move(operations),
-                      *std::move(wanted)};
+  return parse_change_filter(texts, {.patterns = kMostPatterns, .accounts = kMostAccounts});
 }
 
 Checked<ChangeFilter> read_filter(postgres::Session& session,

@@ -16,8 +16,8 @@
 namespace skua::streams {
 
 /// Parses the filter of a leased consumer (`skua.consumers.filter`), a JSON object with the lists
-/// `collections`, `dids`, `ops` and `kinds`. Returns a message for the user if the filter is
-/// invalid.
+/// `collections`, `dids`, `ops`, `kinds` and `topics`. Returns a message for the user if the filter
+/// is invalid.
 Checked<ChangeFilter> parse_leased_filter(const std::string& json);
 
 /// Parses the filter of a consumer. Stores and logs a malformed filter as the failure of the
@@ -49,8 +49,8 @@ struct LeasedChanges {
 };
 
 /// Leases the next changes of a leased consumer that pass its filter. Changes that do not pass are
-/// acknowledged. A batch has about `max_bytes` of records, or a single larger record. One call
-/// reads a limited number of changes. Throws postgres::SqlError.
+/// acknowledged. A batch has about `max_bytes` of records and messages, or a single larger one. One
+/// call reads a limited number of changes. Throws postgres::SqlError.
 LeasedChanges lease_changes(postgres::Session& session, const consumers::LaneRequest& request,
                             const ChangeFilter& filter,
                             std::size_t max_bytes = std::size_t{1024} * 1024);

@@ -13,7 +13,7 @@ consumers::LetterEvent read_letter_event(postgres::Session& session, std::int64_
   if (!page || page->events.empty()) return {};
   const ChangeEvent& event = *page->events.front();
   consumers::LetterEvent letter{.event = change_json(event), .keys = {}};
-  if (event.record.empty()) return letter;
+  if (event.record.empty() && !event.message) return letter;
   ChangeEvent keys = event;
   keys.record.clear();
   keys.omits_record = true;

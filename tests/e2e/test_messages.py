@@ -1,0 +1,197 @@
+"""Own messages: a transaction of a user enqueues them, and webhooks, pull consumers and streams deliver them."""
+
+import importlib.util
+import json
+import re
+import sys
+import threading
+import unittest
+import urllib.parse
+import uuid
+
+from harness import BIN, ROOT, Database, free_port, missing, wait_for
+from made import busy_network
+from test_documents import blocks
+from test_leased import LeasedTest, Receiver
+from test_pages import Pages
+
+PAGE = "docs/messages.md"
+
+
+def enqueue(topic, key, payload):
+    return f"select skua.enqueue('{topic}', '{key}', '{json.dumps(payload)}')"
+
+
+class MessagesTest(LeasedTest):
+    def reader(self, database):
+        """The database as seen by a role that may only read."""
+        role = "reader_" + uuid.uuid4().hex[:12]
+        database.run(f"create role {role} login password 'secret' in role skua_reader")
+        self.addCleanup(database.run, f"drop role {role}")
+        address = urllib.parse.urlsplit(database.url)
+        return Database(address._replace(netloc=f"{role}:secret@{address.netloc.rpartition('@')[2]}").geturl())
+
+    def moved(self, database):
+        return database.value("select count(*) from skua.messages")
+
+    def wait_for_messages(self, database, number, alive):
+        wait_for("messages in the log", lambda: self.moved(database) == number, alive=[alive])
+
+
+class Page(MessagesTest):
+    """What docs/messages.md shows."""
+
+    def setUp(self):
+        super().setUp()
+        self.db = self.database()
+        self.statements = blocks(PAGE, "sql")
+        self.db.run(self.statements[0])
+        (command,) = (block for block in blocks(PAGE, "sh") if "consumers add" in block)
+        self.token = self.add(self.db, *command.split()[3:])
+        self.server = self.serve(self.db)
+        (code,) = (block for block in blocks(PAGE, "python") if "/pull/" in block)
+        self.worker = self.start([sys.executable, "-c", code.replace("127.0.0.1:2470", self.server.url[len("http://"):]),
+                                  self.token])
+
+    def printed(self, key):
+        return wait_for(f"the message of {key}", alive=[self.worker, self.server], condition=lambda: next(
+            (line for line in list(self.worker.stdout) if line.startswith(key + " ")), None))
+
+    def test_the_sql(self):
+        for statement in self.statements[1:]:
+            self.db.run(statement)
+        self.assertEqual(self.printed("alice").strip(), "alice {'total': 12.5, 'customer': 'alice'}")
+        wait_for("the acknowledgement", lambda: self.is_done(self.db, "billing"))
+        (shown,) = blocks(PAGE, "json")
+        event, = self.changes(self.server, "?topic=orders&cursor=oldest").read_to(1).events
+        self.assertEqual(list(event), list(json.loads(shown)))
+        for member in ("kind", "op", "topic", "key", "headers", "payload"):
+            self.assertEqual(event[member], json.loads(shown)[member])
+
+    def test_psycopg(self):
+        if importlib.util.find_spec("psycopg") is None:
+            missing("psycopg 3 (Debian: python3-psycopg)", "SKUA_REQUIRE_PSYCOPG")
+        (code,) = (block for block in blocks(PAGE, "python") if "psycopg" in block)
+        self.assertEqual(self.start([sys.executable, "-c", code, self.db.url]).wait(), 0)
+        self.assertIn("'total': 7", self.printed("bob"))
+        self.assertEqual(self.db.value("select customer from orders"), "bob")
+
+    def test_the_errors_and_limits(self):
+        text = "".join(re.findall(r"^\|.*\|$", (ROOT / PAGE).read_text(), re.MULTILINE))
+        defaults = self.db.rows("select message_bytes, transaction_messages, inbox_messages from skua.message_limits")[0]
+        self.assertIn(f"{defaults['message_bytes'] // 1024} KiB", text)
+        self.assertIn(f"{defaults['transaction_messages']} messages", text)
+        self.assertIn(f"{defaults['inbox_messages']:,} messages", text)
+
+
+class Messages(MessagesTest):
+    def test_a_topic_reaches_those_who_ask_for_it(self):
+        database = self.indexed(accounts=2, rounds=2)
+        records = self.end(database)
+        port = free_port()
+        secret = self.add(database, "hook", "--webhook", f"http://127.0.0.1:{port}/", "--topic", "orders", "--from", "oldest")
+        receiver = Receiver(secret, port)
+        receiver.start()
+        self.addCleanup(receiver.close)
+        port = free_port()
+        former = Receiver(self.add(database, "former", "--webhook", f"http://127.0.0.1:{port}/", "--from", "oldest"), port)
+        former.start()
+        self.addCleanup(former.close)
+        server = self.serve(database)
+        live = self.changes(server, "?topic=invoices")
+        socket = self.websocket(server, "/subscribe?cursor=1")
+        for number in range(3):
+            database.run(enqueue("orders", "alice", number) + ";" + enqueue("invoices", "alice", number))
+        self.wait_for_messages(database, 6, server)
+        wait_for("the webhook", lambda: len(receiver.processed) == 3, alive=[server])
+        self.assertEqual([(change["key"], change["payload"]) for change in receiver.processed], [("alice", n) for n in range(3)])
+        live.read_to(records + 6)
+        self.assertEqual([(event["topic"], event["payload"]) for event in live.events], [("invoices", n) for n in range(3)])
+        everything = self.changes(server, "?cursor=oldest").read_to(records + 6).events
+        self.assertEqual({event["kind"] for event in everything} & {"message"}, set())
+        kinds = self.changes(server, "?cursor=oldest&kind=message").read_to(records + 6).events
+        self.assertEqual([event["topic"] for event in kinds], ["orders", "invoices"] * 3)
+        both = self.changes(server, "?cursor=oldest&topic=orders&collection=app.bsky.feed.*").read_to(records + 6).events
+        self.assertEqual({event["kind"] for event in both}, {"record", "message"})
+        wait_for("the former webhook", lambda: self.is_done(database, "former"), alive=[server])
+        self.assertEqual(in_kinds(former.processed), in_kinds(everything))
+        self.assertEqual(receiver.faults + former.faults, [])
+        self.assertTrue(all(json.loads(socket.receive())["kind"] == "commit" for _ in range(3)))
+
+    def test_a_process_that_is_killed_loses_and_repeats_nothing(self):
+        database = self.database()
+        database.run("create table sent (id int8, key text)")
+        token = self.add(database, "shop", "--pull", "--topic", "orders", "--lanes", "4", "--from", "oldest")
+        self.assertTrue(token)
+        statement = ("insert into sent select skua.enqueue('orders', n::text, 'null'), n::text "
+                     "from generate_series(1, 7) as n")
+
+        def produce():
+            for number in range(30):
+                database.run(f"begin; {statement}; {'commit' if number % 3 else 'rollback'}")
+
+        producers = [threading.Thread(target=produce) for _ in range(4)]
+        for producer in producers:
+            producer.start()
+        # More messages than a batch has are sent, so the first process cannot move all.
+        for _ in range(2):
+            killed = self.start([BIN / "skua", "serve", "--listen", "127.0.0.1:0"],
+                                {**self.environment(database), "SKUA_CRASH_AT": "after_messages_moved:1"})
+            wait_for("the crash", lambda: killed.process.poll() is not None)
+        for producer in producers:
+            producer.join()
+        servers = [self.serve(database) for _ in range(2)]
+        sent = database.value("select count(*) from sent")
+        self.assertEqual(sent, 4 * 20 * 7)
+        self.wait_for_messages(database, sent, servers[0])
+        events = self.changes(servers[0], "?cursor=oldest&kind=message").read_to(sent).events
+        self.assertEqual(len({event["id"] for event in events}), sent)
+        for key in {event["key"] for event in events}:
+            ids = [event["id"] for event in events if event["key"] == key]
+            self.assertEqual(ids, sorted(ids))
+
+    def test_each_process_that_serves_consumers_moves_messages(self):
+        database = self.database()
+        database.run(enqueue("orders", "a", 1))
+        self.skua(database, "consumers", "run-until-idle")
+        self.assertEqual(self.moved(database), 1)
+        database.run(enqueue("orders", "a", 2))
+        network, _ = busy_network(accounts=2, rounds=1)
+        self.index(database, network, lambda: wait_for("the message", lambda: self.moved(database) == 2))
+        database.run(enqueue("orders", "a", 3))
+        server = self.serve(database)
+        self.wait_for_messages(database, 3, server)
+        wait_for("the metric", lambda: self.metrics(server)["skua_messages_moved_total"] == 1, alive=[server])
+
+    def test_messages_that_nobody_moves_are_a_problem(self):
+        database = self.database()
+        pages = Pages(self.serve(self.reader(database)))
+        pages.wait_until_ready()
+        database.run(enqueue("orders", "a", 1))
+        self.assertIn("1 message in the inbox", "\n".join(self.skua(database, "status").output()))
+        database.run("update skua.message_inbox set enqueued_at = now() - interval '2 minutes'")
+        pages.wait_for_reason("messages-waiting")
+        self.assertTrue(pages.problem_metric("messages-waiting"))
+        examined = self.skua(database, "doctor", "--json", code=1)
+        (found,) = [one for one in json.loads("\n".join(examined.stdout))["findings"] if one["check"] == "messages"]
+        self.assertEqual(found["level"], "error")
+        self.skua(database, "consumers", "run-until-idle")
+        wait_for("the end of the problem", lambda: pages.codes() == [], alive=[pages.program])
+        status = json.loads("\n".join(self.skua(database, "status", "--json").stdout))
+        self.assertEqual(status["messages"]["waiting"], 0)
+
+    def test_wrong_topics(self):
+        database = self.database()
+        for arguments in (["--topic", "Orders"], ["--topic", "orders", "--kind", "record"]):
+            program = self.skua(database, "consumers", "add", "shop", "--pull", *arguments, code=2)
+            self.assertTrue(program.says("topic"), program.tail())
+        program = self.skua(database, "consumers", "add", "post_stats", "--topic", "orders", code=2)
+        self.assertTrue(program.says("--topic"), program.tail())
+
+
+def in_kinds(changes):
+    return sorted((change["pos"], change["kind"]) for change in changes)
+
+
+if __name__ == "__main__":
+    unittest.main()

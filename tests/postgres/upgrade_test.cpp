@@ -17,7 +17,7 @@ namespace {
 const std::string kUndo = R"(
 DROP TABLE skua.schema_files;
 ALTER TABLE skua.consumer_lanes DROP COLUMN waiting_pos, DROP COLUMN is_paced, DROP COLUMN failing_since,
-  DROP COLUMN failures, DROP COLUMN cause, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
+  DROP COLUMN failures, DROP COLUMN cause, DROP COLUMN leased_at, DROP COLUMN lease_expiries, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
 COMMENT ON COLUMN skua.consumer_lanes.error IS 'The last failure of the change at pos.';
 COMMENT ON COLUMN skua.consumers.error IS 'The error that stopped the consumer, or the error of its last build.';
 COMMENT ON COLUMN skua.consumers.retry_at IS 'The time of the next attempt to build the tables, after a failure.';
@@ -100,7 +100,7 @@ TEST_F(UpgradeTest, a_database_of_migration_62_gets_the_schema_of_a_new_one) {
   ASSERT_NE(value(test::kSchemaText), before_);
   const SchemaChanges applied = migrate(session(), schema_);
   EXPECT_EQ(applied.migrations.front().label(), "0063_delivery_failures");
-  EXPECT_EQ(applied.migrations.back().label(), "0070_baseline");
+  EXPECT_EQ(applied.migrations.back().label(), schema_.migrations.back().label());
   const std::string after = value(test::kSchemaText);
   EXPECT_TRUE(after == before_) << test::first_difference(before_, after);
   EXPECT_TRUE(pending_changes(session(), schema_).empty());

@@ -22,7 +22,7 @@ DELETE FROM skua.reader_tables WHERE name = 'projections';
 DROP TABLE skua.schema_files, skua.message_inbox, skua.messages, skua.message_limits;
 DROP SEQUENCE skua.message_moved;
 ALTER TABLE skua.consumer_lanes DROP COLUMN waiting_pos, DROP COLUMN is_paced, DROP COLUMN failing_since,
-  DROP COLUMN failures, DROP COLUMN cause, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
+  DROP COLUMN failures, DROP COLUMN cause, DROP COLUMN leased_at, DROP COLUMN lease_expiries, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
 COMMENT ON COLUMN skua.consumer_lanes.error IS 'The last failure of the change at pos.';
 COMMENT ON COLUMN skua.consumers.error IS 'The error that stopped the consumer, or the error of its last build.';
 COMMENT ON COLUMN skua.consumers.retry_at IS 'The time of the next attempt to build the tables, after a failure.';

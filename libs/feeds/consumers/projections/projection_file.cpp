@@ -20,11 +20,10 @@ namespace {
 
 /// The words of the lines that begin a part. A word without a colon takes no argument.
 constexpr std::string_view kParts[] = {
-    "projection:",  "version:",       "help:",           "lanes:",        "depends on:", "table:",
-    "index:",       "include:",       "internal table:", "fragment:",     "fill",        "fold",
-    "drain",        "waiting",        "publish",         "differences",   "rows:",       "sum:",
-    "collections:", "batch seconds:", "batch rows:",     "build seconds:",
-    "view"};
+    "projection:",  "version:",       "help:",           "lanes:",         "depends on:", "table:",
+    "index:",       "include:",       "internal table:", "fragment:",      "fill",        "fold",
+    "drain",        "waiting",        "publish",         "differences",    "rows:",       "sum:",
+    "collections:", "batch seconds:", "batch rows:",     "build seconds:", "view"};
 
 /// A fragment may contain other fragments up to this depth.
 constexpr int kDepth = 8;

@@ -36,8 +36,8 @@ struct SimulationSettings {
   std::size_t window_bytes = 512 * std::size_t{1024} * 1024;
 };
 
-/// A network in real time: a timer steps the network at the requested rate, its messages go to the
-/// logs of their host and of the relay, and the faults of the stream are applied. If the machine is
+/// A network in real time. A timer steps the network at the requested rate, and its messages go to
+/// the logs of their host and of the relay. The faults of the stream are applied. If the machine is
 /// too slow for the rate, the simulation runs as fast as possible and discards a backlog of more
 /// than a second. Runs on the thread of the io_context, which must outlive the simulation.
 class Simulation {

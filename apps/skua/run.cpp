@@ -71,9 +71,9 @@ bool is_refusal(const postgres::ServerError& error) {
 
 constexpr std::chrono::seconds kLongestWait{10};
 
-/// Runs a task that needs the database, and repeats it while the server is unavailable, because a
-/// booting machine starts its services in any order and a server may fail at any moment. Returns
-/// false if the user requested a stop.
+/// Runs a task that needs the database, and repeats it while the server is unavailable. It does so
+/// because a booting machine starts its services in any order, and a server may fail at any moment.
+/// Returns false if the user requested a stop.
 template <class F>
 bool with_retry(StopSignal& stop_signal, F&& work) {
   for (std::chrono::seconds wait{1};; wait = std::min(wait * 2, kLongestWait)) {

@@ -13,8 +13,8 @@ END
 $$;
 COMMENT ON FUNCTION bsky.time_text(timestamptz) IS 'A time as a datetime of the AT Protocol, in UTC.';
 
--- The following functions return null for a wrong value and never fail: records may be stored without a check, and a condition
--- of a query may be evaluated before the conditions of a view.
+-- The following functions return null for a wrong value and never fail. The reason is that records may be stored without a
+-- check, and a condition of a query may be evaluated before the conditions of a view.
 CREATE OR REPLACE FUNCTION bsky.text_value(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN jsonb_typeof(value) = 'string' THEN value #>> '{}' END

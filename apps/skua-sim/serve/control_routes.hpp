@@ -22,9 +22,9 @@ Response bad_request(const std::string& message);
 /// Returns the body of a request, a JSON object. An empty body counts as an empty object.
 Outcome<nlohmann::ordered_json> body_of(const Request& request);
 
-/// The control routes that act for single accounts, for tests: POST /record (creates or deletes a
-/// record, or stores a given one), POST /identity (publishes #identity messages) and POST
-/// /labeler-service (an address of a labeler in the directory). The simulation must outlive the
+/// Adds the control routes that act for single accounts, for tests. POST /record creates or deletes
+/// a record, or stores a given one. POST /identity publishes #identity messages. POST
+/// /labeler-service sets the address of a labeler in the directory. The simulation must outlive the
 /// router.
 void add_account_control(Router& router, Simulation& simulation);
 

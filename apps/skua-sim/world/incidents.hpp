@@ -32,8 +32,8 @@ struct World {
 
 /// Events that are rare on the real network: events of accounts and identities, commits that change
 /// a key twice, records that violate their lexicon. Each function does one thing to one active
-/// account, and returns the number of ops and events; 0 if nothing could be done, or if the message
-/// is neither an op nor an event. One thread.
+/// account, and returns the number of ops and events. This is 0 if nothing could be done, or if the
+/// message is neither an op nor an event. One thread.
 class Incidents {
  public:
   /// If `one_op_a_path` is set, incidents that change a key twice in one commit are excluded.

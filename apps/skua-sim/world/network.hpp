@@ -155,11 +155,11 @@ class Network {
   std::vector<std::string> collections(std::string_view did) const;
 
   /// Writes the oracle: `<did>.car` of every account that has a repository (deleted accounts in
-  /// their last state), and `accounts.json`, an array of {did, handle, announced_handle, claims,
-  /// handle_valid, status, announced_status, active, host, head, rev, signing_key, records}. The
-  /// announced values come from the last #identity and #account messages, and are null before the
-  /// first one. Claims are all handles of these messages, each with the time of the last one in
-  /// microseconds.
+  /// their last state), and `accounts.json`. The latter is an array of {did, handle,
+  /// announced_handle, claims, handle_valid, status, announced_status, active, host, head, rev,
+  /// signing_key, records}. The announced values come from the last #identity and #account
+  /// messages, and are null before the first one. Claims are all handles of these messages, each
+  /// with the time of the last one in microseconds.
   void dump(const std::filesystem::path& directory) const;
 
  private:

@@ -80,8 +80,9 @@ struct IndexerOptions {
 class Indexer {
  public:
   /// Connects to the database and takes the sources. Throws postgres::SourceBusy if another process
-  /// has one of the sources, postgres::SqlError, or std::runtime_error with a message for the user
-  /// if the database has no schema, its lock table is too small, or a bootstrap has not ended.
+  /// has one of the sources, or postgres::SqlError. Throws std::runtime_error with a message for
+  /// the user if the database has no schema, its lock table is too small, or a bootstrap has not
+  /// ended.
   Indexer(IndexerOptions options, const Clock& clock);
   ~Indexer();
 

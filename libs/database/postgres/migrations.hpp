@@ -116,7 +116,7 @@ SchemaChanges pending_changes(Session& session, const Schema& schema);
 
 /// Applies the missing parts in one transaction and returns them. If the process ends earlier, the
 /// database stays unchanged. Waits while another process migrates. Throws the exceptions of
-/// `pending_changes`, SourceBusy while a process reads a source into the database, and
+/// `pending_changes`, and SourceBusy while a process reads a source into the database. Throws
 /// MigrationError if a view or function that is not from Skua depends on an object that must be
 /// dropped (apply_definitions).
 SchemaChanges migrate(Session& session, const Schema& schema);

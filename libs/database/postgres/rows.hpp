@@ -62,8 +62,9 @@ class Rows {
 /// The C++ types that a column can have, as groups of types of PostgreSQL.
 enum class ColumnKind : std::uint8_t { Int2, Int4, Int8, Boolean, Real, Text, Bytes, Time };
 
-/// Throws DefectError unless the column can be read as `kind`: an integer of at most that size, a
-/// number with a fraction, a timestamptz, or for Text a type whose text form needs no conversion.
+/// Throws DefectError unless the column can be read as `kind`. Such a column is an integer of at
+/// most that size, a number with a fraction, or a timestamptz. For Text it is a type whose text
+/// form needs no conversion.
 void check_column(const Rows& rows, std::size_t column, ColumnKind kind);
 /// Throws DefectError unless the answer has `count` columns.
 void check_column_count(const Rows& rows, std::size_t count);

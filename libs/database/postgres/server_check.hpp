@@ -45,9 +45,9 @@ struct ServerProblem {
   std::string text;
 };
 
-/// Returns the reasons why the server does not suit the program, which needs version 14 or later,
-/// UTF-8, a server that is not a read-only standby, enough connections, a large enough lock table,
-/// and durability if `needs` say so. Empty if there is no problem.
+/// Returns the reasons why the server does not suit the program. The program needs version 14 or
+/// later, UTF-8, a server that is not a read-only standby, enough connections, and a large enough
+/// lock table. It needs durability if `needs` say so. Empty if there is no problem.
 std::vector<ServerProblem> server_problems(const ServerFacts& facts, const ServerNeeds& needs);
 
 /// Checks whether two sessions on one address get the same server process. Each session needs its

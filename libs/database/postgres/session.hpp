@@ -37,10 +37,10 @@ class Session {
   /// Connects to `url`, `postgresql://...` or `key=value ...`. Unless the URL has other settings,
   /// the session waits 10 s for the server and detects a dead server. Other sessions see
   /// `application_name`, cut to 63 bytes. The session sets everything that it relies on (see
-  /// set_up_session): commits wait for the disk, waits for locks end after `kLockPatience`, times
-  /// are in UTC, and the planner prefers look-ups by key, which suits our statements. A caller that
-  /// runs reports must reset the planner's setting. Also throws DatabaseChanged if the database is
-  /// not the one that this process used at that address before (DatabaseWatch).
+  /// set_up_session). Commits wait for the disk, waits for locks end after `kLockPatience`, and
+  /// times are in UTC. The planner prefers look-ups by key, which suits our statements. A caller
+  /// that runs reports must reset the planner's setting. Also throws DatabaseChanged if the
+  /// database is not the one that this process used at that address before (DatabaseWatch).
   Session(const std::string& url, const std::string& application_name);
   ~Session();
   Session(const Session&) = delete;

@@ -79,9 +79,9 @@ class SessionThread {
   std::jthread thread_;
 };
 
-/// Limits how much of a table a background pass may read in one round of ten seconds: 32 MB, or
-/// more if the table is so large that the pass would take longer than a day. Each round has its own
-/// budget.
+/// Limits how much of a table a background pass may read in one round of ten seconds. The limit is
+/// 32 MB, or more if the table is so large that the pass would take longer than a day. Each round
+/// has its own budget.
 class PassBudget {
  public:
   /// Counts a step that has read `bytes` of a table of `table_bytes`. Returns false if the round

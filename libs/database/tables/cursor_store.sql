@@ -10,8 +10,8 @@ DO UPDATE SET cursor = EXCLUDED.cursor, event_time = EXCLUDED.event_time, saved_
 -- name: cursor_purge_tombstones
 -- While a backfill of a repository runs, its CAR may still contain records that were deleted since, so the tombstones of its
 -- account must stay. Such accounts are few, so they are looked up once and not for each tombstone. A job that was not updated
--- for an hour writes no more rows (its lease has expired, and it can no longer finish; the hour allows for different clocks),
--- so no tombstone stays forever.
+-- for an hour writes no more rows, so no tombstone stays forever. Its lease has expired, and it can no longer finish. The
+-- hour allows for different clocks.
 DELETE FROM skua.tombstones
 WHERE source = $1
   AND seq <= $2::int8

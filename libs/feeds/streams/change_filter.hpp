@@ -95,7 +95,7 @@ struct OptionsUpdate {
 inline constexpr std::size_t kMostOptionValues = 20'000;
 
 /// Reads a message of a client. The cost is bounded, because the thread of the sockets calls this
-/// function: no tree is built, and reading ends at the first value that no valid message has, at a
+/// function. No tree is built. Reading ends at the first value that no valid message has, at a
 /// fourth level, or after kMostOptionValues values. Pure.
 OptionsUpdate parse_options_update(std::string_view text);
 

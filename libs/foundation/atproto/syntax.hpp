@@ -63,10 +63,10 @@ bool is_uri(std::string_view text);
 /// reserves. Subtags may be unregistered or repeated.
 bool is_language_tag(std::string_view text);
 
-/// Reads the account that a person names: a DID, a handle, `@handle`, an AT-URI
-/// (`at://AUTHORITY[/COLLECTION[/RKEY]]`, of which only the authority counts), or the URL of a
-/// profile, post, feed, list or starter pack at https://bsky.app. Returns the DID, or the handle in
-/// lower case. Errors: bad_account_name, and those of check_account_did.
+/// Reads the account that a person names: a DID, a handle, `@handle`, an AT-URI, or the URL of a
+/// profile, post, feed, list or starter pack at https://bsky.app. Of an AT-URI
+/// (`at://AUTHORITY[/COLLECTION[/RKEY]]`) only the authority counts. Returns the DID, or the handle
+/// in lower case. Errors: bad_account_name, and those of check_account_did.
 Result<std::string> parse_account_name(std::string_view text);
 
 }  // namespace skua::atproto

@@ -160,9 +160,8 @@ class FairLines {
 /// the queue. The queue has no limit, because its producers limit themselves. After `close()` the
 /// queue accepts no items; the consumer receives the remaining items and then sees the end.
 ///
-/// `Traits` has static functions of an item: `key` (a hash; keys with the same hash share their
-/// turns), `weight` (the item's part of the size of a batch) and `cost` (in the unit of
-/// `Room::cost`).
+/// `Traits` has static functions of an item: `key` (a hash), `weight` (the item's part of the size
+/// of a batch) and `cost` (in the unit of `Room::cost`). Keys with the same hash share their turns.
 template <class T, class Traits>
 class FairQueue {
  public:

@@ -12,7 +12,7 @@ namespace skua {
 /// young generation becomes the old generation, and the previous old generation is dropped. `find`
 /// moves an entry from the old generation to the young one. An entry needs no memory for its age.
 /// The generations exchange their tables, and the second table gets the size of the first one at
-/// once: after the young generation was full for the first time, the memory stays the same. One
+/// once. After the young generation was full for the first time, the memory stays the same. One
 /// thread.
 template <class Key, class Value, class Hash = boost::hash<Key>>
 class GenerationalMap {

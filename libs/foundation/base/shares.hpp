@@ -26,7 +26,7 @@ struct Share {
 /// one time, at which its share is unused again.
 ///
 /// Needs about 48 bytes and the name for each key, for `most_keys` at most. A key that was
-/// forgotten has its whole share again, so `most_keys` must be larger than the number of keys that
+/// forgotten has its whole share again. So `most_keys` must be larger than the number of keys that
 /// can use up a share within the time that a share needs to return. The clock must not be the local
 /// wall clock. One thread.
 class Shares {

@@ -42,9 +42,9 @@ std::uint32_t code_point(const unsigned char* p, std::size_t length) {
   return value;
 }
 
-/// Whether a terminal acts on a character instead of showing it: C0 and C1 controls, line and
-/// paragraph separators, and the marks, embeddings, overrides and isolates of the Unicode
-/// Bidirectional Algorithm, which can show text in another order.
+/// Whether a terminal acts on a character instead of showing it. Such characters are C0 and C1
+/// controls, and line and paragraph separators. Others are the marks, embeddings, overrides and
+/// isolates of the Unicode Bidirectional Algorithm, which can show text in another order.
 bool is_control(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);

@@ -91,8 +91,8 @@ class FrameDecoder {
   atproto::Document record_;
 };
 
-/// Reduces a commit's operations to the net effect for each path, in place: a delete and a later
-/// create of the same key become an update; a create and later operations become their end state.
+/// Reduces a commit's operations to the net effect for each path, in place. A delete and a later
+/// create of the same key become an update. A create and later operations become their end state.
 /// Otherwise the order does not change. All operations of a commit have one revision, so the
 /// revision guard cannot order them.
 void fold_commit(std::vector<UnresolvedEvent>& events);

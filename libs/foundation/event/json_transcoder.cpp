@@ -204,6 +204,8 @@ Result<void> JsonWalker::find(std::initializer_list<JsonField> fields) {
   for (bool first = true;; first = false) {
     Entry entry;
     const Result<bool> more = next(first, entry);
+    // The entry counts even after an error, because `next` also fills the entry of a nested object
+    // that has no end.
     for (const JsonField& field : fields) {
       if (field.key == entry.key && field.value.text().empty()) field.value = entry.value;
     }

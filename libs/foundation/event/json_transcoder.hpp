@@ -115,8 +115,8 @@ class JsonWalker {
 class JsonTranscoder {
  public:
   /// Appends the single value in `json`. Returns an error if the text is not JSON, a key occurs
-  /// twice, a `$link` or `$bytes` is invalid, a number needs more than 64 bits, or the nesting is
-  /// deeper than 128. After an error `out` contains a part of the value.
+  /// twice, or a `$link` or `$bytes` is invalid. A number that needs more than 64 bits is also an
+  /// error, as is a nesting deeper than 128. After an error `out` contains a part of the value.
   Result<void> append(std::string_view json, Bytes& out);
 
  private:

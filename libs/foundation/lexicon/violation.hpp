@@ -20,12 +20,12 @@ const char* format_fault(std::string_view text, Format format);
 /// rules are those of ICU's version of Unicode. Any thread.
 bool has_more_graphemes(std::string_view text, std::size_t limit);
 
-/// Returns the first violation of a value against a type, in the order of the encoded bytes, as the
-/// path, a colon and a message ("facets[0].index.byteStart: less than 0"), or nothing if the value
-/// is valid. The rules are those of atproto.com/specs/lexicon, with these decisions: fields that
-/// the lexicon does not name are allowed; a `$type` is required only in unions; a blob may have the
-/// form from before 2023, `{cid, mimeType}`, to which the limits of blobs do not apply. Visits each
-/// value at most once, and at most 128 levels. Any thread.
+/// Returns the first violation of a value against a type, in the order of the encoded bytes, or
+/// nothing if the value is valid. The text is the path, a colon and a message:
+/// "facets[0].index.byteStart: less than 0". The rules are those of atproto.com/specs/lexicon, with
+/// three decisions. Fields that the lexicon does not name are allowed. A `$type` is required only
+/// in unions. A blob may have the form from before 2023, `{cid, mimeType}`, to which the limits of
+/// blobs do not apply. Visits each value at most once, and at most 128 levels. Any thread.
 std::optional<std::string> find_violation(const Schema& schema, const Node& type,
                                           const atproto::Value& value);
 

@@ -67,7 +67,7 @@ class RepositoryListing::Lister final : public MstVisitor {
   Lister(RepositoryListing& listing, const BlockIndex& index) : out_(listing), index_(index) {
     out_.places_.reserve(index.size());
     out_.paths_.reserve(index.size() * kTypicalPath);
-    met_.reserve(kBatch);
+    walked_.reserve(kBatch);
     digests_.reserve(kBatch);
   }
 
@@ -88,19 +88,19 @@ class RepositoryListing::Lister final : public MstVisitor {
 
   void entry(std::string_view key, const Cid& value) override {
     keys_.append(key);
-    met_.push_back({keys_.size(), value.codec == Cid::kRaw, gap_});
+    walked_.push_back({keys_.size(), value.codec == Cid::kRaw, subtree_missing_});
     digests_.push_back(value.digest);
-    gap_ = false;
-    if (met_.size() == kBatch) list();
+    subtree_missing_ = false;
+    if (walked_.size() == kBatch) list();
   }
 
-  void missing_node() override { gap_ = true; }
+  void missing_node() override { subtree_missing_ = true; }
 
   /// Must be called when the walk has ended. Errors: see `open`.
   Result<void> finish(const MstWalk& walk, Extent extent) {
     list();
     out_.unreadable_ = walk.unreadable;
-    out_.gaps_.push_back(hole_ || gap_);
+    out_.gaps_.push_back(gap_before_next_ || subtree_missing_);
     if (out_.paths_.size() > most_paths()) return errc::mst_too_large;
     if (extent == Extent::Since) return {};
     if (walk.missing_nodes > 0) return errc::mst_missing_node;
@@ -112,10 +112,11 @@ class RepositoryListing::Lister final : public MstVisitor {
   static constexpr std::size_t kBatch = 256;
 
   /// An entry whose record was not looked up yet.
-  struct Met {
+  struct WalkedEntry {
     std::size_t key_end;  // the end of the key in `keys_`; it begins at the end of the previous key
     bool raw;
-    bool gap_before;
+    /// Whether a subtree is missing between the previous entry and this one.
+    bool subtree_missing;
   };
 
   std::size_t most_paths() const { return kMostPaths * out_.car_.size(); }
@@ -125,32 +126,33 @@ class RepositoryListing::Lister final : public MstVisitor {
     std::array<std::size_t, kBatch> sections;
     index_.find(digests_, std::span(sections).first(digests_.size()));
     std::size_t begin = 0;
-    for (std::size_t i = 0; i < met_.size(); ++i) {
-      const Met& met = met_[i];
-      hole_ = hole_ || met.gap_before;
+    for (std::size_t i = 0; i < walked_.size(); ++i) {
+      const WalkedEntry& entry = walked_[i];
+      gap_before_next_ = gap_before_next_ || entry.subtree_missing;
       if (sections[i] == BlockIndex::kMissing) {
-        hole_ = true;
+        gap_before_next_ = true;
       } else if (out_.paths_.size() <= most_paths()) {
-        out_.paths_.append(keys_, begin, met.key_end - begin);
+        out_.paths_.append(keys_, begin, entry.key_end - begin);
         out_.places_.push_back({sections[i], out_.paths_.size()});
-        out_.raw_.push_back(met.raw);
-        out_.gaps_.push_back(hole_);
-        hole_ = false;
+        out_.raw_.push_back(entry.raw);
+        out_.gaps_.push_back(gap_before_next_);
+        gap_before_next_ = false;
       }
-      begin = met.key_end;
+      begin = entry.key_end;
     }
     keys_.clear();
-    met_.clear();
+    walked_.clear();
     digests_.clear();
   }
 
   RepositoryListing& out_;
   const BlockIndex& index_;
-  /// Whether nodes were missing since the last entry of the walk.
-  bool gap_ = false;
-  /// Whether entries or nodes were missing since the last listed record.
-  bool hole_ = false;
-  std::vector<Met> met_;
+  /// Whether a subtree was missing since the last entry of the walk.
+  bool subtree_missing_ = false;
+  /// Whether a subtree or a record was missing since the last listed record, so that the next
+  /// record to list has a gap before it.
+  bool gap_before_next_ = false;
+  std::vector<WalkedEntry> walked_;
   std::vector<atproto::Digest> digests_;
   std::string keys_;
 };

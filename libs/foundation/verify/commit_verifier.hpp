@@ -76,9 +76,10 @@ class CommitVerifier {
   static Result<repo::Commit> admit(const event::DecodedFrame& frame, const RepositoryState& state,
                                     Timestamp now);
 
-  /// Runs the other checks of the level. Errors: wrong_signature, which is final only after the
-  /// account's document was fetched again; malformed_op to wrong_prev_data, which mean that the
-  /// signature is right but the message does not describe the change of the repository.
+  /// Runs the other checks of the level. Errors: wrong_signature, and malformed_op to
+  /// wrong_prev_data. The first is final only after the account's document was fetched again. The
+  /// others mean that the signature is right but the message does not describe the change of the
+  /// repository.
   Result<Accepted> verify(const event::DecodedFrame& frame, const repo::Commit& commit,
                           const atproto::VerifyingKey& key, const RepositoryState& state);
 

@@ -156,6 +156,9 @@ constexpr std::string_view kTxtPrefix = "did=";
 /// Some editors write this mark before the text of a file.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+/// The room for blanks and a byte order mark around the DID.
+constexpr std::size_t kMaxPadding = 64;
+
 /// The domains that no handle may have, because they do not resolve or name hosts of a local
 /// network. `.test` is permitted, because it is for development.
 constexpr std::array<std::string_view, 8> kForbidden = {
@@ -168,6 +171,26 @@ Result<std::string> checked(std::string_view handle) {
                                      [&](auto domain) { return lower.ends_with(domain); });
   if (forbidden) return errc::handle_syntax;
   return lower;
+}
+
+/// Returns whether a failed request shows that the host names no DID.
+bool shows_no_did(const ErrorCode& error) {
+  // Many hosts answer every path with a page, which is longer than a DID.
+  return error == transport::errc::host_not_found || error == transport::errc::http_too_large;
+}
+
+/// Returns the DID that a host's answer consists of. Errors: rate_limited, server_failed,
+/// handle_not_found.
+Result<std::string> did_of_answer(const transport::HttpAnswer& answer) {
+  if (answer.status == 429) return errc::rate_limited;
+  if (answer.status >= 500) return errc::server_failed;
+  if (answer.status != 200) return errc::handle_not_found;
+  std::string_view body = answer.body;
+  if (body.starts_with(kByteOrderMark)) body.remove_prefix(kByteOrderMark.size());
+  const auto did = trimmed(body);
+  // A page that the host sends for every path is not a wrong DID: it contradicts nothing.
+  if (!atproto::is_did(did)) return errc::handle_not_found;
+  return std::string(did);
 }
 
 }  // namespace
@@ -247,26 +270,11 @@ Result<std::string> HandleCheck::ask_dns(const std::string& handle) const {
 Result<std::string> HandleCheck::ask_host(const std::string& handle) const {
   transport::HttpRequest request;
   request.url = fmt::format("https://{}:{}/.well-known/atproto-did", handle, https_port_);
-  request.max_body_bytes = kMaxDidBytes + 64;
+  request.max_body_bytes = kMaxDidBytes + kMaxPadding;
   const auto answer = http_.send(std::move(request));
-  if (!answer) {
-    // Some hosts answer every path with a page, which is longer than a DID.
-    if (answer.error() == transport::errc::host_not_found ||
-        answer.error() == transport::errc::http_too_large) {
-      return errc::handle_not_found;
-    }
-    return answer.error();
-  }
-  if (answer->status == 429) return errc::rate_limited;
-  if (answer->status >= 500) return errc::server_failed;
-  if (answer->status != 200) return errc::handle_not_found;
-  std::string_view body = answer->body;
-  if (body.starts_with(kByteOrderMark)) body.remove_prefix(kByteOrderMark.size());
-  const auto did = trimmed(body);
-  // Some hosts answer every path with a page. Such a page does not name a DID, so it contradicts
-  // nothing.
-  if (!atproto::is_did(did)) return errc::handle_not_found;
-  return std::string(did);
+  if (answer) return did_of_answer(*answer);
+  if (shows_no_did(answer.error())) return errc::handle_not_found;
+  return answer.error();
 }
 
 Result<void> HandleCheck::verify(std::string_view did, std::string_view handle) const {

@@ -93,8 +93,8 @@ class CommitProcessor {
     /// Whether the message is an #account message without the answer of the account's host.
     bool is_unsettled = false;
     /// Whether the repository is desynchronized, because the message lacks a part that a resync
-    /// gets: the answer of the host about an account of which records may be stored, or a record of
-    /// a commit.
+    /// gets. The part is a record of a commit, or the answer of the host about an account of which
+    /// records may be stored.
     bool wants_resync = false;
     /// Whether the account is hidden and its host says that it is active. The message that said so
     /// is missing.

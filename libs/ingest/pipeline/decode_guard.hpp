@@ -11,7 +11,7 @@
 namespace skua::pipeline {
 
 /// Runs the decoding of a message. If an unexpected exception comes before the message was handed
-/// on, the message is assumed to be the cause: it becomes a dead letter with the exception as its
+/// on, the message is assumed to be the cause. It becomes a dead letter with the exception as its
 /// reason, the counter `unforeseen` grows, and the result is false. Errors of the machine
 /// (is_of_machine) and exceptions after the hand-over reach the DecodeThread.
 template <class Work>

@@ -98,79 +98,79 @@ bool Decoder::tick() {
 
 std::size_t Decoder::abandoned() const {
   std::size_t abandoned = gate_.size();
-  for (const auto& [did, parked] : parked_) abandoned += parked.jobs.size();
+  for (const auto& [did, parked] : parked_) abandoned += parked.frames.size();
   return abandoned;
 }
 
-void Decoder::begin(PendingFrame job) {
-  if (!parked_.empty() && !job.did.empty()) {
-    if (const auto place = parked_.find(std::string(job.did)); place != parked_.end()) {
+void Decoder::begin(PendingFrame frame) {
+  if (!parked_.empty() && !frame.did.empty()) {
+    if (const auto place = parked_.find(std::string(frame.did)); place != parked_.end()) {
       Parked& parked = place->second;
-      parked.bytes += job.bytes.size();
-      if (!replaces_last(parked, job)) parked.jobs.push_back(std::move(job));
+      parked.bytes += frame.bytes.size();
+      if (!replaces_last(parked, frame)) parked.frames.push_back(std::move(frame));
       count_parked(place->first, place->second);
       return;
     }
   }
-  if (step(job) == Step::Done) return;
-  services_.out.in_flight.made_at(job.ticket, job.decoded->time);
-  const std::string did(job.did);
+  if (step(frame) == Step::Done) return;
+  services_.out.in_flight.made_at(frame.ticket, frame.decoded->time);
+  const std::string did(frame.did);
   Parked& parked = parked_[did];
-  parked.bytes += job.bytes.size();
-  parked.jobs.push_back(std::move(job));
+  parked.bytes += frame.bytes.size();
+  parked.frames.push_back(std::move(frame));
   count_parked(did, parked);
   services_.out.intake.accounts_waiting += 1;
 }
 
-Decoder::Step Decoder::step(PendingFrame& job) {
+Decoder::Step Decoder::step(PendingFrame& frame) {
   Step step = Step::Done;
-  guard_message(services_.out, job, [&] { step = decode_and_process(job); });
+  guard_message(services_.out, frame, [&] { step = decode_and_process(frame); });
   return step;
 }
 
-Decoder::Step Decoder::decode_and_process(PendingFrame& job) {
+Decoder::Step Decoder::decode_and_process(PendingFrame& frame) {
   // The known head of an account that the filter excludes is not changed. When the filter includes
   // the account again, its missed commits therefore show as a gap.
   filter_ = services_.out.filter_now();
-  if (is_left_out(filter_, job.did)) {
-    const bool is_decoded = may_signal(services_.out, *filter_, job.did, job.bytes) &&
-                            decoder_.decode(job.bytes, decoded_).has_value();
-    leave_out(services_.out, job.ticket,
+  if (is_left_out(filter_, frame.did)) {
+    const bool is_decoded = may_signal(services_.out, *filter_, frame.did, frame.bytes) &&
+                            decoder_.decode(frame.bytes, decoded_).has_value();
+    leave_out(services_.out, frame.ticket,
               is_decoded ? std::span(decoded_.events) : std::span<event::UnresolvedEvent>());
     return Step::Done;
   }
-  if (job.defect) {
-    reject_defect(services_.out, job);
+  if (frame.defect) {
+    reject_defect(services_.out, frame);
     return Step::Done;
   }
-  if (job.decoded) return process(job, *job.decoded);
-  if (const auto result = decoder_.decode(job.bytes, decoded_); !result) {
-    reject_message(services_.out, job.ticket, job.did, job.seq, result.error().message(),
-                   std::move(job.bytes));
+  if (frame.decoded) return process(frame, *frame.decoded);
+  if (const auto result = decoder_.decode(frame.bytes, decoded_); !result) {
+    reject_message(services_.out, frame.ticket, frame.did, frame.seq, result.error().message(),
+                   std::move(frame.bytes));
     return Step::Done;
   }
-  return process(job, decoded_);
+  return process(frame, decoded_);
 }
 
-Decoder::Step Decoder::process(PendingFrame& job, event::DecodedFrame& message) {
+Decoder::Step Decoder::process(PendingFrame& frame, event::DecodedFrame& message) {
   const auto outcome =
-      processor_.process(message, job.answers, skips_host(job), services_.out.now());
+      processor_.process(message, frame.answers, skips_host(frame), services_.out.now());
   if (const auto* question = std::get_if<CommitProcessor::Ask>(&outcome)) {
-    if (!job.decoded) job.decoded = std::make_unique<event::DecodedFrame>(std::move(message));
-    ask(job, *question);
+    if (!frame.decoded) frame.decoded = std::make_unique<event::DecodedFrame>(std::move(message));
+    ask(frame, *question);
     return Step::Waits;
   }
   if (const auto* accepted = std::get_if<CommitProcessor::Accept>(&outcome)) {
-    accept(job, message, *accepted);
+    accept(frame, message, *accepted);
   } else if (const auto* dropped = std::get_if<CommitProcessor::Drop>(&outcome)) {
-    drop(job, message, *dropped);
+    drop(frame, message, *dropped);
   } else {
-    drop_stale(job, message);
+    drop_stale(frame, message);
   }
   return Step::Done;
 }
 
-void Decoder::accept(const PendingFrame& job, event::DecodedFrame& message,
+void Decoder::accept(const PendingFrame& frame, event::DecodedFrame& message,
                      const CommitProcessor::Accept& accepted) {
   IntakeCounters& intake = services_.out.intake;
   if (accepted.is_verified) intake.verified += 1;
@@ -178,73 +178,75 @@ void Decoder::accept(const PendingFrame& job, event::DecodedFrame& message,
   if (accepted.is_unsettled) intake.unsettled_accounts += 1;
   if (accepted.continuity == verify::Continuity::Broken) {
     intake.broke += 1;
-    logger("verify")->debug("did={} seq={}: messages are missing before it", job.did, job.seq);
+    logger("verify")->debug("did={} seq={}: messages are missing before it", frame.did, frame.seq);
   }
   if (accepted.is_active_again) {
     logger("verify")->info("did={} seq={}: its host says that the hidden account is active",
-                           job.did, job.seq);
+                           frame.did, frame.seq);
   }
-  if (accepted.wants_key) ask_identity(job, 0, accounts::AccountSource::Freshness::Recent);
+  if (accepted.wants_key) {
+    ask_identity(frame, kNoQuestion, accounts::AccountSource::Freshness::Recent);
+  }
   if (accepted.repository && services_.verification->heads != nullptr) {
-    services_.verification->heads->add(job.ticket, *accepted.repository, accepted.continuity);
+    services_.verification->heads->add(frame.ticket, *accepted.repository, accepted.continuity);
   }
   if (accepted.wants_resync && services_.verification->heads != nullptr) {
-    services_.verification->heads->add_gap(job.ticket, {std::string(job.did), message.rev});
+    services_.verification->heads->add_gap(frame.ticket, {std::string(frame.did), message.rev});
   }
   count(intake, message, services_.out.now());
   if (message.type == event::MessageType::Info) {
     logger("intake")->info("#info {}: {}", message.name, message.message);
   }
   event::fold_commit(message.events);
-  if (accepted.is_first) add_handle(message, job.answers.document_handle);
+  if (accepted.is_first) add_handle(message, frame.answers.document_handle);
   if (accepted.is_active_again) add_active_status(message);
-  dispatch(services_.out, filter_, job.ticket, message.events, message.time);
+  dispatch(services_.out, filter_, frame.ticket, message.events, message.time);
 }
 
-void Decoder::drop(const PendingFrame& job, const event::DecodedFrame& message,
+void Decoder::drop(const PendingFrame& frame, const event::DecodedFrame& message,
                    const CommitProcessor::Drop& dropped) {
   if (dropped.is_gap && services_.verification->heads != nullptr) {
-    services_.verification->heads->add_gap(job.ticket, {std::string(job.did), message.rev});
+    services_.verification->heads->add_gap(frame.ticket, {std::string(frame.did), message.rev});
   }
   services_.out.intake.drop(dropped.reason);
-  logger("verify")->debug("did={} seq={}: dropped: {}", job.did, job.seq,
+  logger("verify")->debug("did={} seq={}: dropped: {}", frame.did, frame.seq,
                           make_error_code(dropped.reason).message());
-  services_.out.in_flight.decoded(job.ticket, 0, message.time);
+  services_.out.in_flight.decoded(frame.ticket, 0, message.time);
 }
 
-void Decoder::drop_stale(const PendingFrame& job, const event::DecodedFrame& message) {
+void Decoder::drop_stale(const PendingFrame& frame, const event::DecodedFrame& message) {
   services_.out.intake.stale_accounts += 1;
   logger("verify")->debug("did={} seq={}: dropped: its host reports that the account is active",
-                          job.did, job.seq);
-  services_.out.in_flight.decoded(job.ticket, 0, message.time);
+                          frame.did, frame.seq);
+  services_.out.in_flight.decoded(frame.ticket, 0, message.time);
 }
 
-void Decoder::ask(PendingFrame& job, const CommitProcessor::Ask& question) {
+void Decoder::ask(PendingFrame& frame, const CommitProcessor::Ask& question) {
   using What = CommitProcessor::Ask::What;
-  job.question = question.what == What::Repository ? kLookup : ++questions_;
-  job.waits_for_host = question.what == What::HostStatus ||
-                       (question.what == What::Identity && !atproto::is_plc_did(job.did));
+  frame.question = question.what == What::Repository ? kLookup : ++last_question_;
+  frame.waits_for_host = question.what == What::HostStatus ||
+                         (question.what == What::Identity && !atproto::is_plc_did(frame.did));
   switch (question.what) {
     case What::Repository:
-      return find_repository(job);
+      return find_repository(frame);
     case What::Identity:
-      return ask_identity(job, job.question, question.freshness);
+      return ask_identity(frame, frame.question, question.freshness);
     case What::HostStatus:
-      return ask_host(job);
+      return ask_host(frame);
     case What::FormerKeys:
-      return ask_former_keys(job);
+      return ask_former_keys(frame);
   }
 }
 
-void Decoder::find_repository(const PendingFrame& job) {
+void Decoder::find_repository(const PendingFrame& frame) {
   RepositoryLookup::RowFound on_row;
-  if (!atproto::is_plc_did(job.did)) {
+  if (!atproto::is_plc_did(frame.did)) {
     on_row = [this, answers = services_.answers](const tables::RepositoryRow& row) {
       answers.pass(row.did, [this, row] { row_found(row); });
     };
   }
   services_.verification->repositories->find(
-      std::string(job.did),
+      std::string(frame.did),
       [this, answers = services_.answers](FoundRepository found) {
         const std::string did = found.row.did;
         answers.pass(did, [this, found = std::move(found)]() mutable {
@@ -254,9 +256,9 @@ void Decoder::find_repository(const PendingFrame& job) {
       std::move(on_row));
 }
 
-void Decoder::ask_identity(const PendingFrame& job, std::uint64_t question,
+void Decoder::ask_identity(const PendingFrame& frame, Question question,
                            accounts::AccountSource::Freshness freshness) {
-  const std::string did(job.did);
+  const std::string did(frame.did);
   services_.verification->accounts.identity(
       did, freshness,
       [this, answers = services_.answers, did, question,
@@ -267,23 +269,23 @@ void Decoder::ask_identity(const PendingFrame& job, std::uint64_t question,
       });
 }
 
-void Decoder::ask_host(const PendingFrame& job) {
-  const std::string did(job.did);
+void Decoder::ask_host(const PendingFrame& frame) {
+  const std::string did(frame.did);
   services_.verification->accounts.status(
       did, [this, answers = services_.answers, did,
-            question = job.question](Result<documents::HostStatus> status) {
+            question = frame.question](Result<documents::HostStatus> status) {
         answers.pass(did, [this, did, question, status = std::move(status)]() mutable {
           status_found(did, question, std::move(status));
         });
       });
 }
 
-void Decoder::ask_former_keys(const PendingFrame& job) {
-  const std::string did(job.did);
+void Decoder::ask_former_keys(const PendingFrame& frame) {
+  const std::string did(frame.did);
   services_.verification->accounts.keys_near(
-      did, job.decoded->rev->time(), accounts::AccountSource::KeyUse::Commits,
+      did, frame.decoded->rev->time(), accounts::AccountSource::KeyUse::Commits,
       [this, answers = services_.answers, did,
-       question = job.question](Result<std::vector<atproto::Multikey>> keys) {
+       question = frame.question](Result<std::vector<atproto::Multikey>> keys) {
         answers.pass(did, [this, did, question, keys = std::move(keys)]() mutable {
           former_keys_found(did, question, std::move(keys));
         });
@@ -294,7 +296,7 @@ void Decoder::row_found(const tables::RepositoryRow& row) {
   processor_.set_repository(row);
   const auto place = parked_.find(row.did);
   if (place == parked_.end()) return;
-  place->second.jobs.front().waits_for_host = true;
+  place->second.frames.front().waits_for_host = true;
   count_parked(place->first, place->second);
 }
 
@@ -306,92 +308,94 @@ void Decoder::repository_found(FoundRepository found) {
   processor_.set_key(did, key, services_.out.now());
   if (end_skip(did, kLookup)) return;
   if (const auto place = parked_.find(did); found.account && place != parked_.end()) {
-    place->second.jobs.front().answers.document_handle = found.account->handle;
+    place->second.frames.front().answers.document_handle = found.account->handle;
   }
   resume(did);
 }
 
-void Decoder::identity_found(const std::string& did, std::uint64_t question,
+void Decoder::identity_found(const std::string& did, Question question,
                              accounts::AccountSource::Freshness freshness,
                              const Result<documents::Account>& account) {
   processor_.set_identity(did, account, freshness, services_.out.now());
-  if (question == 0) return;  // the answer belongs to a refresh, while the stream continues
+  // The answer belongs to a refresh (Accept::wants_key), which no frame waits for.
+  if (question == kNoQuestion) return;
   end_skip(did, question);
-  PendingFrame* job = waiting_for(did, question);
-  if (job == nullptr) return;
-  job->answers.has_fresh_identity = true;
+  PendingFrame* frame = waiting_for(did, question);
+  if (frame == nullptr) return;
+  frame->answers.has_fresh_identity = true;
   if (account) {
-    job->answers.document_handle = account->handle;
+    frame->answers.document_handle = account->handle;
   } else {
-    job->answers.is_tombstoned = account.error() == documents::errc::did_tombstoned;
+    frame->answers.is_tombstoned = account.error() == documents::errc::did_tombstoned;
   }
   resume(did);
 }
 
-void Decoder::status_found(const std::string& did, std::uint64_t question,
+void Decoder::status_found(const std::string& did, Question question,
                            Result<documents::HostStatus> status) {
   end_skip(did, question);
-  PendingFrame* job = waiting_for(did, question);
-  if (job == nullptr) return;
-  job->answers.asked_host = true;
-  if (status) job->answers.host_status = *std::move(status);
+  PendingFrame* frame = waiting_for(did, question);
+  if (frame == nullptr) return;
+  frame->answers.asked_host = true;
+  if (status) frame->answers.host_status = *std::move(status);
   resume(did);
 }
 
-void Decoder::former_keys_found(const std::string& did, std::uint64_t question,
+void Decoder::former_keys_found(const std::string& did, Question question,
                                 Result<std::vector<atproto::Multikey>> keys) {
-  PendingFrame* job = waiting_for(did, question);
-  if (job == nullptr) return;
-  job->answers.has_former_keys = true;
-  if (keys) job->answers.former_keys = *std::move(keys);
+  PendingFrame* frame = waiting_for(did, question);
+  if (frame == nullptr) return;
+  frame->answers.has_former_keys = true;
+  if (keys) frame->answers.former_keys = *std::move(keys);
   resume(did);
 }
 
-Decoder::PendingFrame* Decoder::waiting_for(const std::string& did, std::uint64_t question) {
+Decoder::PendingFrame* Decoder::waiting_for(const std::string& did, Question question) {
   const auto place = parked_.find(did);
   if (place == parked_.end()) return nullptr;
-  PendingFrame& job = place->second.jobs.front();
-  if (job.question != question) return nullptr;
-  job.question = 0;
-  return &job;
+  PendingFrame& frame = place->second.frames.front();
+  if (frame.question != question) return nullptr;
+  frame.question = kNoQuestion;
+  return &frame;
 }
 
 void Decoder::resume(const std::string& did) {
   const auto place = parked_.find(did);
   if (place == parked_.end()) return;
   Parked& parked = place->second;
-  while (!parked.jobs.empty()) {
-    const std::size_t size = parked.jobs.front().bytes.size();
-    parked.jobs.front().waits_for_host = false;
-    if (step(parked.jobs.front()) == Step::Waits) break;
+  while (!parked.frames.empty()) {
+    PendingFrame& first = parked.frames.front();
+    const std::size_t size = first.bytes.size();  // `step` takes the bytes of a rejected frame
+    first.waits_for_host = false;
+    if (step(first) == Step::Waits) break;
     parked.bytes -= size;
-    parked.jobs.pop_front();
+    parked.frames.pop_front();
   }
   count_parked(did, parked);
-  if (!parked.jobs.empty()) return;
+  if (!parked.frames.empty()) return;
   parked_.erase(place);
   services_.out.intake.accounts_waiting -= 1;
 }
 
-bool Decoder::replaces_last(Parked& parked, PendingFrame& job) {
+bool Decoder::replaces_last(Parked& parked, PendingFrame& frame) {
   const auto is_identity = [](const PendingFrame& one) {
     return one.type == event::MessageType::Identity;
   };
   // The first frame is not replaced, because its question may have been answered before the
   // document changed.
-  if (parked.jobs.size() < 2) return false;
-  PendingFrame& last = parked.jobs.back();
-  if (!is_identity(job) || !is_identity(last)) return false;
+  if (parked.frames.size() < 2) return false;
+  PendingFrame& last = parked.frames.back();
+  if (!is_identity(frame) || !is_identity(last)) return false;
   services_.out.intake.merged_identities += 1;
   services_.out.in_flight.decoded(last.ticket, 0, Timestamp{});
   parked.bytes -= last.bytes.size();
-  last = std::move(job);
+  last = std::move(frame);
   return true;
 }
 
 void Decoder::count_parked(const std::string& did, const Parked& parked) {
-  if (!parked.jobs.empty() && parked.jobs.front().waits_for_host) {
-    budget_.set(did, parked.bytes, parked.jobs.front().ticket);
+  if (!parked.frames.empty() && parked.frames.front().waits_for_host) {
+    budget_.set(did, parked.bytes, parked.frames.front().ticket);
   } else {
     budget_.erase(did);
   }
@@ -410,17 +414,17 @@ void Decoder::skip_host(const std::string& did) {
   logger("verify")->warn(
       "did={}: its host does not answer, and {} messages ({} bytes) waited for it: commits that "
       "need it are dropped, and a resync follows",
-      did, parked.jobs.size(), parked.bytes);
-  PendingFrame& first = parked.jobs.front();
-  skipped_hosts_[did] = std::exchange(first.question, kLookup);
+      did, parked.frames.size(), parked.bytes);
+  // The first frame continues without the answer. If the answer comes later, it ends the skip.
+  skipped_hosts_[did] = std::exchange(parked.frames.front().question, kNoQuestion);
   resume(did);
 }
 
-bool Decoder::skips_host(const PendingFrame& job) const {
-  return !skipped_hosts_.empty() && skipped_hosts_.contains(std::string(job.did));
+bool Decoder::skips_host(const PendingFrame& frame) const {
+  return !skipped_hosts_.empty() && skipped_hosts_.contains(std::string(frame.did));
 }
 
-bool Decoder::end_skip(const std::string& did, std::uint64_t question) {
+bool Decoder::end_skip(const std::string& did, Question question) {
   const auto place = skipped_hosts_.find(did);
   if (place == skipped_hosts_.end() || place->second != question) return false;
   skipped_hosts_.erase(place);

@@ -40,14 +40,20 @@ namespace skua::pipeline {
 /// pass as if the host could not be asked.
 class Decoder final : public AnyDecoder {
  public:
+  /// The number of a question. An answer names the number, so that it only continues the frame that
+  /// waits for it. All look-ups of a repository have the number kLookup, and every other question
+  /// has a number of its own. kNoQuestion means that no frame waits.
+  using Question = std::uint64_t;
+  static constexpr Question kNoQuestion = 0;
+  static constexpr Question kLookup = 1;
+
   /// A frame that is being decoded or is parked.
   struct PendingFrame : AdmittedMessage {
     PendingFrame() = default;
     explicit PendingFrame(AdmittedMessage message) : AdmittedMessage(std::move(message)) {}
 
-    /// The number of the question that the frame waits for. It is 0 if the frame waits for a head,
-    /// or for nothing.
-    std::uint64_t question = 0;
+    /// The question that the frame waits for.
+    Question question = kNoQuestion;
     /// Whether the frame waits for the host of its account.
     bool waits_for_host = false;
     /// The decoded frame, after it has waited. It is null if the frame has not waited yet.
@@ -67,58 +73,58 @@ class Decoder final : public AnyDecoder {
   /// The parked frames of an account, in order. The first frame waits for an answer, and the others
   /// wait for the first.
   struct Parked {
-    std::deque<PendingFrame> jobs;
+    std::deque<PendingFrame> frames;
     std::size_t bytes = 0;
   };
 
   /// Begins with a frame that FutureGate has passed.
-  void begin(PendingFrame job);
+  void begin(PendingFrame frame);
   // These functions take the answers to the questions.
   void row_found(const tables::RepositoryRow& row);
   void repository_found(FoundRepository found);
-  void identity_found(const std::string& did, std::uint64_t question,
+  void identity_found(const std::string& did, Question question,
                       accounts::AccountSource::Freshness freshness,
                       const Result<documents::Account>& account);
-  void status_found(const std::string& did, std::uint64_t question,
+  void status_found(const std::string& did, Question question,
                     Result<documents::HostStatus> status);
-  void former_keys_found(const std::string& did, std::uint64_t question,
+  void former_keys_found(const std::string& did, Question question,
                          Result<std::vector<atproto::Multikey>> keys);
   /// Returns the frame that waits for the answer to this question, or null if there is none.
-  PendingFrame* waiting_for(const std::string& did, std::uint64_t question);
+  PendingFrame* waiting_for(const std::string& did, Question question);
   /// Continues to process the parked frames of an account.
   void resume(const std::string& did);
   /// Replaces the last parked message of the account by this one, if both are #identity messages,
   /// which only mean that the document may have changed. Returns whether it did so.
-  bool replaces_last(Parked& parked, PendingFrame& job);
+  bool replaces_last(Parked& parked, PendingFrame& frame);
   void count_parked(const std::string& did, const Parked& parked);
   /// Ends the wait of accounts until the remaining accounts are within the budget.
   void keep_to_budget();
   /// Ends the wait of an account for its host.
   void skip_host(const std::string& did);
-  bool skips_host(const PendingFrame& job) const;
+  bool skips_host(const PendingFrame& frame) const;
   /// Reports that a question was answered. If the account no longer waits for the answer to this
   /// question, the account may wait for its host again. Returns false if it was another question.
-  bool end_skip(const std::string& did, std::uint64_t question);
+  bool end_skip(const std::string& did, Question question);
 
   /// Processes a frame until it is done or needs an answer.
-  Step step(PendingFrame& job);
+  Step step(PendingFrame& frame);
   /// Does the same as `step`, but may throw.
-  Step decode_and_process(PendingFrame& job);
-  Step process(PendingFrame& job, event::DecodedFrame& message);
+  Step decode_and_process(PendingFrame& frame);
+  Step process(PendingFrame& frame, event::DecodedFrame& message);
 
   /// Asks the question that the frame waits for.
-  void ask(PendingFrame& job, const CommitProcessor::Ask& question);
-  void find_repository(const PendingFrame& job);
-  void ask_identity(const PendingFrame& job, std::uint64_t question,
+  void ask(PendingFrame& frame, const CommitProcessor::Ask& question);
+  void find_repository(const PendingFrame& frame);
+  void ask_identity(const PendingFrame& frame, Question question,
                     accounts::AccountSource::Freshness freshness);
-  void ask_host(const PendingFrame& job);
-  void ask_former_keys(const PendingFrame& job);
+  void ask_host(const PendingFrame& frame);
+  void ask_former_keys(const PendingFrame& frame);
 
-  void accept(const PendingFrame& job, event::DecodedFrame& message,
+  void accept(const PendingFrame& frame, event::DecodedFrame& message,
               const CommitProcessor::Accept& accepted);
-  void drop(const PendingFrame& job, const event::DecodedFrame& message,
+  void drop(const PendingFrame& frame, const event::DecodedFrame& message,
             const CommitProcessor::Drop& dropped);
-  void drop_stale(const PendingFrame& job, const event::DecodedFrame& message);
+  void drop_stale(const PendingFrame& frame, const event::DecodedFrame& message);
 
   DecoderServices services_;
   FutureGate gate_;
@@ -130,10 +136,10 @@ class Decoder final : public AnyDecoder {
   std::unordered_map<std::string, Parked, SeededHash> parked_;
   ParkedBudget budget_;
   /// The accounts that no longer wait for their host, with the question whose answer ends this
-  /// state. kLookup stands for the look-up of the repository.
-  std::unordered_map<std::string, std::uint64_t, SeededHash> skipped_hosts_;
-  static constexpr std::uint64_t kLookup = 0;
-  std::uint64_t questions_ = 0;
+  /// state.
+  std::unordered_map<std::string, Question, SeededHash> skipped_hosts_;
+  /// The last number that a question got.
+  Question last_question_ = kLookup;
 };
 
 /// The parts of a pipeline's verification that ask the database and the network. They outlive the

@@ -36,8 +36,8 @@ std::optional<std::int64_t> start_position(const CursorChoice& choice,
                                            std::optional<std::int64_t> saved);
 
 /// Returns the choice for a run that continues another run after the database was replaced by an
-/// older one: the saved cursor, or without a cursor the position after which the other run began.
-/// `began` is that position, or nothing if the other run read nothing.
+/// older one. It is the saved cursor, or without a cursor the position after which the other run
+/// began. `began` is that position, or nothing if the other run read nothing.
 CursorChoice resumed(CursorChoice choice, std::optional<std::int64_t> began);
 
 /// Counters of the connection to one source.

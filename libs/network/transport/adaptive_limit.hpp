@@ -107,10 +107,10 @@ inline AdaptiveLimitOptions requests_per_second() {
 ///   a failed connection, and a failure (for requests a second only the second failure in a row).
 ///   For requests a second an answer after two seconds is also a sign, but does not lower the limit
 ///   below `at_first`.
-/// - Waits that the server asks for are observed. A limit of requests at once backs off: without a
-///   stated time the wait doubles from 5 s to 5 min (429) or from 2 s to 10 min (a second failure
-///   in a row, or no connection), and after a wait one request is active at a time. A limit of
-///   requests a second waits 10 s after a 429 that states no time.
+/// - Waits that the server asks for are observed. A limit of requests at once backs off. Without a
+///   stated time its wait doubles, after a 429 from 5 s to 5 min. After a second failure in a row,
+///   or without a connection, it doubles from 2 s to 10 min. After a wait one request is active at
+///   a time. A limit of requests a second waits 10 s after a 429 that states no time.
 /// - If the server states a limit, its last tenth is spread over the rest of its window.
 ///
 /// A limit of requests a second allows as many active requests as it allows starts in a quarter of

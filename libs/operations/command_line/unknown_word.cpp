@@ -55,18 +55,22 @@ bool is_plain(const std::string& word) {
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // The algorithm needs three rows of the table: the current row, and the two rows before it.
+  // Row i of the table has, at j, the distance between the first i characters of `a` and the first
+  // j of `b`. A row depends on the two rows before it, so only three rows are kept.
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
+    // The rows move up. The oldest one is overwritten by the new row.
     before_last.swap(last);
     last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const std::size_t deleted = last[j] + 1;
+      const std::size_t inserted = row[j - 1] + 1;
+      const std::size_t kept_or_replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({deleted, inserted, kept_or_replaced});
       const bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (is_swap) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }

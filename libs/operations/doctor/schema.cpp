@@ -77,17 +77,47 @@ bool is_remainder(std::string_view name) {
   return name.find("_ccnew") != name.npos || name.find("_ccold") != name.npos;
 }
 
-Finding invalid_finding(const std::string& name, bool is_expected, bool is_unique) {
+/// `expected` is null for an index that the schema does not have: an index of a user, or a
+/// remainder.
+Finding invalid_finding(const std::string& name, const ExpectedIndex* expected) {
   const std::string detail = name + " is invalid";
   const std::string cure =
-      is_remainder(name) || !is_expected
+      is_remainder(name) || expected == nullptr
           ? fmt::format(
                 "Run `drop index concurrently {}`. If it is an index of `skua index` or of "
                 "`skua lexicon add --index`, run that command again.",
                 name)
           : fmt::format("Run `reindex index concurrently {}`.", name);
+  const bool is_unique = expected != nullptr && expected->is_unique;
   return is_unique ? error("indexes", problem("index-invalid"), detail, cure)
                    : warning("indexes", problem("index-invalid"), detail, cure);
+}
+
+/// Returns a finding for each present index that is invalid and that nothing is building now.
+Findings invalid_findings(const std::vector<ExpectedIndex>& expected,
+                          const std::vector<PresentIndex>& present) {
+  std::map<std::string_view, const ExpectedIndex*> expected_by_name;
+  for (const ExpectedIndex& index : expected) expected_by_name[index.name] = &index;
+  Findings findings;
+  for (const PresentIndex& index : present) {
+    if (index.is_valid || index.is_being_built) continue;
+    const auto place = expected_by_name.find(index.name);
+    findings.push_back(
+        invalid_finding(index.name, place == expected_by_name.end() ? nullptr : place->second));
+  }
+  return findings;
+}
+
+/// Returns the expected indexes that the database does not have and that no bootstrap builds later.
+std::vector<const ExpectedIndex*> find_missing_indexes(const std::vector<ExpectedIndex>& expected,
+                                                       const IndexesFound& found) {
+  std::set<std::string_view> accounted_for(found.dropped.begin(), found.dropped.end());
+  for (const PresentIndex& index : found.present) accounted_for.insert(index.name);
+  std::vector<const ExpectedIndex*> missing;
+  for (const ExpectedIndex& index : expected) {
+    if (!accounted_for.contains(index.name)) missing.push_back(&index);
+  }
+  return missing;
 }
 
 }  // namespace
@@ -139,28 +169,12 @@ IndexesFound read_indexes(postgres::Session& session) {
 }
 
 Findings judge_indexes(const std::vector<ExpectedIndex>& expected, const IndexesFound& found) {
-  std::map<std::string_view, const ExpectedIndex*> by_name;
-  for (const ExpectedIndex& index : expected) by_name[index.name] = &index;
-  std::set<std::string_view> known(found.dropped.begin(), found.dropped.end());
-  Findings findings;
-  for (const PresentIndex& index : found.present) {
-    known.insert(index.name);
-    if (index.is_valid || index.is_being_built) continue;
-    const auto place = by_name.find(index.name);
-    findings.push_back(invalid_finding(index.name, place != by_name.end(),
-                                       place != by_name.end() && place->second->is_unique));
-  }
-  std::vector<const ExpectedIndex*> missing;
-  for (const ExpectedIndex& index : expected) {
-    if (!known.contains(index.name)) missing.push_back(&index);
-  }
+  Findings findings = invalid_findings(expected, found.present);
+  const auto missing = find_missing_indexes(expected, found);
   if (!missing.empty()) findings.push_back(missing_finding(missing));
-  if (findings.empty()) {
-    findings.push_back(ok(
-        "indexes", fmt::format("{}, all valid",
-                               counted(static_cast<std::int64_t>(found.present.size()), "index"))));
-  }
-  return findings;
+  if (!findings.empty()) return findings;
+  const auto count = static_cast<std::int64_t>(found.present.size());
+  return {ok("indexes", fmt::format("{}, all valid", counted(count, "index")))};
 }
 
 }  // namespace skua::doctor

@@ -12,10 +12,10 @@
 
 namespace skua::status {
 
-/// Reads the state of the change log: `timeline`, the positions `oldest` and `next` (of the future
-/// change), the times of the oldest and the newest block (null if there is none), `bytes` on disk,
-/// `max_bytes` and `retention_seconds`. Needs only the rights of skua_reader. Throws
-/// postgres::SqlError.
+/// Reads the state of the change log: `timeline`, and the positions `oldest` and `next` (of the
+/// future change). It also has the times of the oldest and the newest block (null if there is
+/// none), `bytes` on disk, `max_bytes` and `retention_seconds`. Needs only the rights of
+/// skua_reader. Throws postgres::SqlError.
 nlohmann::json read_change_log_status(postgres::Session& session);
 
 /// Reads the consumers of the change log as an array of objects, then the retired projections whose

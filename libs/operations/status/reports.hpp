@@ -28,9 +28,9 @@ std::optional<Seconds> saved_lag(const tables::StoredSource& source, bool is_rea
 /// Returns a text such as `8.4 s`, or `12 min` from two minutes on.
 std::string lag_text(Seconds lag);
 
-/// Reads the sources of a database as an array: name, kind, cursor, the time at which the cursor
-/// was saved, lag (see above), age of the event at the cursor, the process that reads the source,
-/// and its last metrics. Throws postgres::SqlError.
+/// Reads the sources of a database as an array. Each has a name, a kind, a cursor, the time at
+/// which the cursor was saved, the lag (see above), and the age of the event at the cursor. It also
+/// has the process that reads the source, and its last metrics. Throws postgres::SqlError.
 nlohmann::json read_source_list(postgres::Session& session);
 
 /// Returns the sources as a text for people: a line for each source, without the metrics.
@@ -45,8 +45,9 @@ nlohmann::json read_repository_info(postgres::Session& session, const std::strin
 std::string repository_info_text(const nlohmann::json& info);
 
 /// Reads the state of a database: sources with cursor, lag and process, tables with estimated rows
-/// and bytes, accounts and repositories by state, dead letters by reason, consumers and the change
-/// log, backfills. Scans small tables only. Throws postgres::SqlError.
+/// and bytes, and accounts and repositories by state. It also has the dead letters by reason, the
+/// consumers and the change log, and the backfills. Scans small tables only. Throws
+/// postgres::SqlError.
 nlohmann::json read_status(const std::string& database_url, const Clock& clock);
 
 /// Returns the state of a database as a text for people.

@@ -211,15 +211,17 @@ std::string bytes_text(std::optional<double> bytes) {
 
 std::vector<std::size_t> shared_out(const std::vector<std::size_t>& wanted, std::size_t all) {
   std::vector<std::size_t> shares(wanted.size());
-  std::size_t hungry = wanted.size();
-  while (hungry > 0 && all > 0) {
-    const std::size_t each = std::max<std::size_t>(all / hungry, 1);
-    hungry = 0;
+  // Each round gives equal shares to the parts that want more. A part that needs less leaves the
+  // rest for the next round.
+  std::size_t wanting_more = wanted.size();
+  while (wanting_more > 0 && all > 0) {
+    const std::size_t each = std::max<std::size_t>(all / wanting_more, 1);
+    wanting_more = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::size_t more = std::min({each, wanted[i] - shares[i], all});
       shares[i] += more;
       all -= more;
-      if (shares[i] < wanted[i]) ++hungry;
+      if (shares[i] < wanted[i]) ++wanting_more;
     }
   }
   return shares;

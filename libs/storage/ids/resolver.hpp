@@ -38,8 +38,8 @@ struct SharedIds {
 /// time.
 std::vector<KnownPosts::Key> posts_written_by(std::span<const event::ResolvedEvent* const> events);
 
-/// An event that must not become a row, because the number of one of its record keys already stands
-/// for another text, or because its account has used up its share of new account numbers.
+/// An event that must not become a row. Either the number of one of its record keys already stands
+/// for another text, or its account has used up its share of new account numbers.
 struct Conflict {
   std::size_t index = 0;  // index in the batch
   std::string reason;

@@ -79,11 +79,11 @@ struct Confirmation {
   bool has_rows = false;
 };
 
-/// Stores a deletion that the stream reported earlier, and that the host of the account confirms:
-/// raises the minimum revision to the time of that report, or to the newest known revision if this
-/// is later, and adds the purge. `tombstoned_at` is the time at which the DID was found tombstoned,
-/// which counts as such a report. Waits for the locks of the account. Call it outside of a
-/// transaction. Throws postgres::SqlError.
+/// Stores a deletion that the stream reported earlier, and that the host of the account confirms.
+/// It raises the minimum revision to the time of that report, or to the newest known revision if
+/// this is later. It adds the purge. `tombstoned_at` is the time at which the DID was found
+/// tombstoned, which counts as such a report. Waits for the locks of the account. Call it outside
+/// of a transaction. Throws postgres::SqlError.
 Confirmation confirm_deletion(postgres::Session& session, const std::string& did,
                               std::optional<Timestamp> tombstoned_at = std::nullopt);
 

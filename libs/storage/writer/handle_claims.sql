@@ -12,9 +12,9 @@ SELECT id, handle FROM bsky.actors WHERE id = ANY($1::int8[]);
 
 -- name: handles_claim
 -- A claim is looked up at once, unless the account has used up its look-ups ($4: now). A repeated claim keeps the result of its
--- look-up, and does not advance a look-up that waits. A new claim gives the account the handle at once, with one exception:
--- another account has the handle, and a look-up confirmed it for that account, or that account claimed it later, or this
--- account has used up its look-ups.
+-- look-up, and does not advance a look-up that waits. A new claim gives the account the handle at once, unless another account
+-- has the handle and one of three conditions holds: a look-up confirmed it for that account, that account claimed it later, or
+-- this account has used up its look-ups.
 UPDATE bsky.actors AS a
 SET handle_time = c.time, handle_claim = c.handle, handle_valid = c.valid, handle_check_due = c.due,
   handle_lookups_charged_to = c.charged_to,

@@ -19,7 +19,7 @@ namespace skua::backfill {
 std::size_t leave_out_current(postgres::Session& session, std::vector<NewJob>& jobs);
 
 // An audit compares the revisions that hosts list with the stored revisions, to find accounts whose
-// last commits never arrived on the stream: a relay drops a commit, or keeps fewer days than the
+// last commits never arrived on the stream. A relay may drop a commit, or keep fewer days than the
 // indexer was offline. If an account writes again, the gap becomes visible without an audit. An
 // audit finds the accounts that do not write. All functions throw postgres::SqlError.
 

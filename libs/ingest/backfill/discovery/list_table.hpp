@@ -67,9 +67,10 @@ std::optional<Timestamp> next_page_due(postgres::Session& session,
                                        ListPurpose purpose = ListPurpose::Backfill);
 
 // The following two functions are the effect of `skua backfill retry` and `cancel` on lists of
-// backfills (host_table.hpp). A list has the state of a job: queued while no page of it is being
-// read, running while a page is being read, done after its end was read, failed or cancelled. A
-// filter that names accounts selects no list. Both functions throw postgres::SqlError.
+// backfills (host_table.hpp). A list has the state of a job. It is queued while no page of it is
+// being read, running while a page is being read, and done after its end was read. It can also be
+// failed or cancelled. A filter that names accounts selects no list. Both functions throw
+// postgres::SqlError.
 
 /// Queues lists again, due now, from the page that was not read. Returns their number. If the
 /// filter has no states, it queues lists that wait after a failure, and lists that have failed

@@ -54,9 +54,9 @@ struct ReplayServices {
 /// Replays a dead letter under a lease. The kind of the letter decides what happens:
 ///
 /// - The table writers write a record with its bytes (writer::replay_record). A job for the
-/// repository
-///   is queued, too, if a later commit of the repository is known or no head is stored: a later
-///   commit may have deleted the record, and tombstones are not kept that long.
+///   repository is queued, too, if a later commit of the repository is known or no head is stored.
+///   The reason is that a later commit may have deleted the record, and tombstones are not kept
+///   that long.
 /// - For a message, an operation without its block, and a payload that was cut, a job downloads the
 ///   repository of the account.
 /// - A letter of a consumer is passed to the consumer.

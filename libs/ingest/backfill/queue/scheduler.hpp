@@ -44,9 +44,9 @@ class Scheduler {
   Scheduler(Options options, const Clock& clock, const Clock& monotonic,
             BackfillCounters& counters);
 
-  /// Does everything that is due. It polls the queue for due jobs if `at_once` is true, if a job
-  /// has ended or a slot is free since the last poll, or a second after a poll that found none.
-  /// Throws postgres::SqlError, and may then be called again.
+  /// Does everything that is due. It polls the queue for due jobs if `at_once` is true, or if a job
+  /// has ended or a slot is free since the last poll. It also polls a second after a poll that
+  /// found none. Throws postgres::SqlError, and may then be called again.
   void tick(postgres::Session& session, bool at_once);
 
   /// Reports that the slot of a job's host is free again. Call it once for each job with a host.

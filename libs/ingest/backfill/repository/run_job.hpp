@@ -23,9 +23,9 @@ struct RepositoryCheck {
   bool has_other_key = false;
 };
 
-/// Checks a whole CAR before any part of it is written: the hash of each block, the tree, the
-/// account and the time of the commit, its signature (if the document is known), and that it is not
-/// older than the stored head. It takes seconds for a large CAR.
+/// Checks a whole CAR before any part of it is written: the hash of each block, the tree, and the
+/// account and the time of the commit. If the document is known, it checks the signature. The
+/// commit must not be older than the stored head. It takes seconds for a large CAR.
 RepositoryCheck check_repository(const FetchedRepository& fetched, Timestamp now);
 
 /// Passes the records of a repository to the workers in chunks. It waits for room, and then decodes
@@ -34,10 +34,11 @@ RepositoryCheck check_repository(const FetchedRepository& fetched, Timestamp now
 bool write_chunks(const JobServices& services, const UnfinishedRepository& repository,
                   UnfinishedRepositories::Id id);
 
-/// Runs a job from its lease to its end: resolves the account's document, downloads the repository,
-/// checks it, writes it in chunks, waits until the chunks are durable, and waits for the finish. It
-/// starts on the scheduler's thread, which runs `tasks`, and continues there after each wait. It
-/// checks and writes on a reader thread. The services, the scheduler and the tasks outlive the job.
+/// Runs a job from its lease to its end. It resolves the account's document, downloads the
+/// repository, checks it, and writes it in chunks. Then it waits until the chunks are durable, and
+/// waits for the finish. It starts on the scheduler's thread, which runs `tasks`, and continues
+/// there after each wait. It checks and writes on a reader thread. The services, the scheduler and
+/// the tasks outlive the job.
 JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& tasks,
                 LeasedJob leased);
 

@@ -10,9 +10,9 @@
 
 namespace skua::transport::impl {
 
-/// Resolves a Location header against a URL (RFC 3986, section 5.2): an absolute URL, `//host/...`,
-/// an absolute or relative path, a query alone, or an empty text, which refers to the same URL.
-/// Removes the fragment. Errors: errc::url_...
+/// Resolves a Location header against a URL (RFC 3986, section 5.2). The header is an absolute URL,
+/// `//host/...`, an absolute or relative path, or a query alone. An empty text refers to the same
+/// URL. Removes the fragment. Errors: errc::url_...
 Result<Endpoint> redirect_target(const Endpoint& from, std::string_view location);
 
 /// The HTTP answer that the server sent instead of a websocket.

@@ -85,9 +85,9 @@ class TableStatements {
   /// NSID.
   const postgres::Statement& rows_before() const { return rows_before_; }
 
-  // Old content consists of these columns, in this order: whether the row had content, whether it
-  // had the same CID (null if the statement has no new CID), and for each counted reference the
-  // account, collection and key (null if there is no reference).
+  // Old content consists of columns in this order. The first states whether the row had content,
+  // and the second whether it had the same CID (null if the statement has no new CID). Then follow
+  // the account, collection and key of each counted reference (null if there is no reference).
 
   /// Inserts rows that do not exist, and returns their keys.
   const postgres::Statement& insert() const { return insert_; }

@@ -283,6 +283,7 @@ std::string consumer_text(const json& consumer) {
     if (lane["lease_expiries"] != 0) {
       text += fmt::format("; {} without an answer",
                           counted(lane["lease_expiries"].get<std::int64_t>(), "lease"));
+    }
     if (!lane["retry_seconds"].is_null()) {
       text += "; tries again in " + rounded_text(lane["retry_seconds"]);
     }

@@ -34,25 +34,26 @@ std::string consumer_letter_key(std::int32_t timeline, std::int64_t position) {
 std::optional<std::int64_t> write_consumer_letter(postgres::Session& session,
                                                   const ConsumerLetter& letter, Timestamp now,
                                                   const ConsumerLetterLimits& limits) {
-  const auto none_if = [](bool is_empty, auto value) {
-    return is_empty ? std::nullopt : std::optional(value);
-  };
-  const bool is_empty = letter.payload.empty();
-  const ByteView payload = letter.payload;
-  const auto kept = payload.first(std::min(payload.size(), limits.payload_bytes));
-  const auto id = session.query_first<std::int64_t>(
-      sql::consumer_letters_write, letter.consumer,
-      consumer_letter_key(letter.timeline, letter.position), letter.lane, letter.timeline,
+  const std::string key = consumer_letter_key(letter.timeline, letter.position);
+  const std::string error = escaped(std::string_view(letter.error).substr(0, limits.error_bytes));
+  // An empty SQLSTATE or payload is NULL in the table.
+  std::optional<std::string> sqlstate;
+  if (!letter.sqlstate.empty()) sqlstate = letter.sqlstate;
+  std::optional<ByteView> kept_payload;
+  std::optional<std::int32_t> payload_bytes;
+  if (!letter.payload.empty()) {
+    const ByteView payload = letter.payload;
+    kept_payload = payload.first(std::min(payload.size(), limits.payload_bytes));
+    payload_bytes = static_cast<std::int32_t>(payload.size());
+  }
+  auto id = session.query_first<std::int64_t>(
+      sql::consumer_letters_write, letter.consumer, key, letter.lane, letter.timeline,
       letter.position, letter.operation, letter.actor_id, letter.collection_id, letter.rkey,
-      none_if(is_empty, kept), none_if(is_empty, static_cast<std::int32_t>(payload.size())),
-      escaped(std::string_view(letter.error).substr(0, limits.error_bytes)),
-      none_if(letter.sqlstate.empty(), letter.sqlstate), now, limits.per_account,
-      limits.table_bytes, limits.account_bytes);
-  if (id) return id;
-  count_letters_left_out(1, letter.consumer + " " +
-                                consumer_letter_key(letter.timeline, letter.position) + ": " +
-                                letter.error);
-  return std::nullopt;
+      kept_payload, payload_bytes, error, sqlstate, now, limits.per_account, limits.table_bytes,
+      limits.account_bytes);
+  // The statement returns no row for a letter beyond the limits.
+  if (!id) count_letters_left_out(1, letter.consumer + " " + key + ": " + letter.error);
+  return id;
 }
 
 std::vector<RequestedLetter> lease_requested_letters(postgres::Session& session,

@@ -40,8 +40,15 @@ using ErrorCode = boost::system::error_code;
 constexpr std::size_t kMaxRequestBody = 4 * 1024 * 1024;
 /// A body is sent in pieces of this size, so that a slow client delays only itself.
 constexpr std::size_t kPiece = 64 * 1024;
-/// The interval between pieces of a body that is sent slowly.
-constexpr auto kSlowPiece = std::chrono::milliseconds(100);
+/// The interval between pieces of a body that is sent slowly, and their number in a second.
+constexpr std::chrono::milliseconds kSlowPiece(100);
+constexpr std::size_t kSlowPieces = std::chrono::seconds(1) / kSlowPiece;
+
+/// Returns the size of the pieces in which the body of the response is sent.
+std::size_t piece_size(const Response& response) {
+  if (response.bytes_per_second == 0) return kPiece;
+  return std::max<std::size_t>(1, response.bytes_per_second / kSlowPieces);
+}
 
 Request to_request(const http::request<http::string_body>& message) {
   const auto view = [](beast::string_view text) {
@@ -145,8 +152,21 @@ class HttpConnection final : public Connection,
     if (!gone_) beast::get_lowest_layer(socket_).shutdown(Tcp::socket::shutdown_send, error);
   }
 
-  /// Sends an answer. Returns false if the connection has ended.
+  /// Sends an answer. Returns false if the connection has ended, which is also the effect of
+  /// `cut_after`.
   asio::awaitable<bool> send(const Response& response, bool keep_alive, bool head_only) {
+    const bool head_sent = co_await send_head(response, keep_alive);
+    if (!head_sent || head_only) co_return head_sent;
+    const auto whole = response.body.size();
+    const auto size = std::min(response.cut_after.value_or(whole), whole);
+    const bool body_sent = co_await send_body(response, size);
+    if (!body_sent) co_return false;
+    if (response.cut_after) close();
+    co_return !response.cut_after;
+  }
+
+  /// Sends the head, which promises the whole body. Returns false if the connection has ended.
+  asio::awaitable<bool> send_head(const Response& response, bool keep_alive) {
     http::response<http::empty_body> head;
     head.result(response.status);
     head.keep_alive(keep_alive);
@@ -157,13 +177,15 @@ class HttpConnection final : public Connection,
     ErrorCode error;
     auto token = into(error);
     co_await http::async_write_header(socket_, serializer, token);
-    if (error) co_return false;
-    if (head_only) co_return true;
-    const auto size =
-        std::min(response.cut_after.value_or(response.body.size()), response.body.size());
-    const auto piece = response.bytes_per_second == 0
-                           ? kPiece
-                           : std::max<std::size_t>(1, response.bytes_per_second / 10);
+    co_return !error;
+  }
+
+  /// Sends the first `size` bytes of the body at the speed of the response. Returns false if the
+  /// connection has ended.
+  asio::awaitable<bool> send_body(const Response& response, std::size_t size) {
+    ErrorCode error;
+    auto token = into(error);
+    const std::size_t piece = piece_size(response);
     for (std::size_t sent = 0; sent < size;) {
       const auto next = asio::buffer(response.body.data() + sent, std::min(piece, size - sent));
       const std::size_t written = co_await asio::async_write(socket_, next, token);
@@ -173,10 +195,6 @@ class HttpConnection final : public Connection,
       timer_.expires_after(kSlowPiece);
       co_await timer_.async_wait(token);
       if (gone_) co_return false;
-    }
-    if (response.cut_after) {
-      close();
-      co_return false;
     }
     co_return true;
   }

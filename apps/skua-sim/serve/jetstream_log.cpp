@@ -61,7 +61,7 @@ void JetstreamLog::hear(std::size_t host, const Message& message) {
   if (frame.type == event::MessageType::Sync) return add_sync(frame, bytes);
   for (const auto& event : frame.events) {
     JetstreamEvent told;
-    told.time_us = std::max(last_time_us_ + 1, frame.time.time_since_epoch().count());
+    told.time_us = next_time_us(frame);
     const Timestamp time{std::chrono::microseconds(told.time_us)};
     if (!writer_.append(told.v1, event, time)) continue;
     told.did = event.did;
@@ -79,19 +79,26 @@ void JetstreamLog::hear(std::size_t host, const Message& message) {
 }
 
 void JetstreamLog::add_sync(const event::DecodedFrame& frame, ByteView bytes) {
+  // A frame is a header and a body, one DAG-CBOR value after the other. v2 has the whole body as
+  // JSON, because a #sync message has no decoded events.
   atproto::Document header;
   const auto header_size = repo::read_dag_cbor_prefix(bytes, header);
-  if (!header_size || !repo::read_dag_cbor_prefix(bytes.subspan(*header_size), scratch_)) return;
+  if (!header_size) return;
+  if (!repo::read_dag_cbor_prefix(bytes.subspan(*header_size), sync_body_)) return;
   JetstreamEvent told;
   told.kind = "sync";
   told.did = frame.did;
   told.seq = end();
-  told.time_us = std::max(last_time_us_ + 1, frame.time.time_since_epoch().count());
+  told.time_us = next_time_us(frame);
   told.v2 = v2_begin(told, Timestamp{std::chrono::microseconds(told.time_us)});
   told.v2 += R"(,"sync":)";
-  records::append_json(told.v2, scratch_.root(), records::Nul::Escape);
-  told.v2 += "}}";
+  records::append_json(told.v2, sync_body_.root(), records::Nul::Escape);
+  told.v2 += "}}";  // closes the payload and the frame
   add(std::move(told));
+}
+
+std::int64_t JetstreamLog::next_time_us(const event::DecodedFrame& frame) const {
+  return std::max(last_time_us_ + 1, frame.time.time_since_epoch().count());
 }
 
 void JetstreamLog::add(JetstreamEvent event) {

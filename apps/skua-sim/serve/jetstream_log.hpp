@@ -52,7 +52,10 @@ class JetstreamLog {
 
  private:
   void add(JetstreamEvent event);
+  /// Adds a #sync message. `bytes` is its frame.
   void add_sync(const event::DecodedFrame& frame, ByteView bytes);
+  /// Returns the time of the next event, for a frame.
+  std::int64_t next_time_us(const event::DecodedFrame& frame) const;
 
   const Network& network_;
   const std::size_t window_bytes_;
@@ -63,7 +66,7 @@ class JetstreamLog {
   std::int64_t heard_ = 0;
   event::FrameDecoder decoder_;
   event::JetstreamWriter writer_;
-  atproto::Document scratch_;
+  atproto::Document sync_body_;  // kept only for its memory
   std::map<int, std::function<void()>> readers_;
 };
 

@@ -102,29 +102,40 @@ Response latest_commit(const Request& request, const StandingOf& standing_of) {
   return json_response({{"cid", standing->account.head}, {"rev", standing->account.rev}});
 }
 
-Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of,
-                    std::int64_t most) {
-  const auto limit = number_of(request, "limit", 500, 1, 1000);
+Response page_of_repos(const Request& request, const Network& network, std::int64_t largest_limit,
+                       std::int64_t most, const RepoEntryOf& entry_of) {
+  const auto limit = number_of(request, "limit", 500, 1, largest_limit);
   if (!limit) return limit.error();
-  const auto given = request.query.find("cursor");
+  const auto size = static_cast<std::size_t>(std::min(*limit, most));
+  const auto cursor = request.query.find("cursor");
   const auto& dids = network.dids();
   auto did =
-      given == request.query.end() ? dids.begin() : std::ranges::upper_bound(dids, given->second);
+      cursor == request.query.end() ? dids.begin() : std::ranges::upper_bound(dids, cursor->second);
   Json body = Json::object();
   Json repos = Json::array();
   for (; did != dids.end(); ++did) {
-    const auto standing = standing_of(*did);
-    if (!standing || standing->account.head.empty()) continue;
-    if (repos.size() == static_cast<std::size_t>(std::min(*limit, most))) {
+    Json entry = entry_of(*did);
+    if (entry.is_null()) continue;
+    // A cursor is only given if an entry follows the page.
+    if (repos.size() == size) {
       body["cursor"] = repos.back()["did"];
       break;
     }
-    Json repo = {{"did", *did}, {"head", standing->account.head}, {"rev", standing->account.rev}};
-    put_status(repo, standing->status);
-    repos.push_back(std::move(repo));
+    repos.push_back(std::move(entry));
   }
   body["repos"] = std::move(repos);
   return json_response(body);
+}
+
+Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of,
+                    std::int64_t most) {
+  return page_of_repos(request, network, 1000, most, [&](const std::string& did) {
+    const auto standing = standing_of(did);
+    if (!standing || standing->account.head.empty()) return Json();
+    Json repo = {{"did", did}, {"head", standing->account.head}, {"rev", standing->account.rev}};
+    put_status(repo, standing->status);
+    return repo;
+  });
 }
 
 }  // namespace skua::sim

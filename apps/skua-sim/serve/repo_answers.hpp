@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include <nlohmann/json.hpp>
 
 #include "base/bytes.hpp"
 #include "serve/http_message.hpp"
@@ -41,6 +44,15 @@ Response repo_not_found(std::string_view did);
 
 Response repo_status(const Request& request, const StandingOf& standing_of);
 Response latest_commit(const Request& request, const StandingOf& standing_of);
+/// Returns the entry of an account in a list of repositories; null if the list omits the account.
+using RepoEntryOf = std::function<nlohmann::ordered_json(const std::string& did)>;
+
+/// Returns a page of a list of repositories by DID, with at most `most` entries. The cursor is the
+/// last DID of the page; a page that ends the list has none. A client may ask for up to
+/// `largest_limit` entries.
+Response page_of_repos(const Request& request, const Network& network, std::int64_t largest_limit,
+                       std::int64_t most, const RepoEntryOf& entry_of);
+
 /// Returns a page of repositories by DID with at most `most` entries. Accounts without a repository
 /// are skipped.
 Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of,

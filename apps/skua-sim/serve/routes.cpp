@@ -59,27 +59,14 @@ Response list_repos_by_collection(const Request& request, const Network& network
                                   std::int64_t most) {
   const auto collection = required(request, "collection");
   if (!collection) return collection.error();
-  const auto limit = number_of(request, "limit", 500, 1, 2000);
-  if (!limit) return limit.error();
-  const auto given = request.query.find("cursor");
-  const auto& dids = network.dids();
-  auto did =
-      given == request.query.end() ? dids.begin() : std::ranges::upper_bound(dids, given->second);
-  Json body = Json::object();
-  Json repos = Json::array();
-  for (; did != dids.end(); ++did) {
-    const auto account = network.account(*did);
-    if (!account || account->status == AccountStatus::deleted) continue;
-    const auto collections = network.collections(*did);
-    if (std::ranges::find(collections, *collection) == collections.end()) continue;
-    if (repos.size() == static_cast<std::size_t>(std::min(*limit, most))) {
-      body["cursor"] = repos.back()["did"];
-      break;
-    }
-    repos.push_back({{"did", *did}});
-  }
-  body["repos"] = std::move(repos);
-  return json_response(body);
+  return page_of_repos(request, network, 2000, most, [&](const std::string& did) {
+    const auto account = network.account(did);
+    if (!account || account->status == AccountStatus::deleted) return Json();
+    const auto collections = network.collections(did);
+    if (std::ranges::find(collections, *collection) == collections.end()) return Json();
+    Json repo = {{"did", did}};
+    return repo;
+  });
 }
 
 Response redirect_to_host(const Request& request, const Network& network,

@@ -346,26 +346,33 @@ json RecordMaker::curated(Collection collection, const Account& author, Timestam
     record["description"] = text.text();
     if (!text.facets().empty()) record["descriptionFacets"] = text.facets();
   }
-  if (collection == Collection::starter_pack) {
-    record["name"] = theme.make(Text::pack, random_);
-    record["list"] = list_uri(author);
-    if (!subjects_.feeds.empty() && random_.chance(0.5)) {
-      record["feeds"] = json::array({{{"uri", random_.pick(subjects_.feeds.items()).uri}}});
-    }
-    return record;
+  if (collection == Collection::starter_pack) complete_starter_pack(record, theme, author);
+  if (collection == Collection::list) complete_list(record, theme);
+  if (collection == Collection::feed_generator) complete_feed(record, theme);
+  return record;
+}
+
+void RecordMaker::complete_starter_pack(json& record, const Theme& theme, const Account& author) {
+  record["name"] = theme.make(Text::pack, random_);
+  record["list"] = list_uri(author);
+  if (!subjects_.feeds.empty() && random_.chance(0.5)) {
+    record["feeds"] = json::array({{{"uri", random_.pick(subjects_.feeds.items()).uri}}});
   }
+}
+
+void RecordMaker::complete_list(json& record, const Theme& theme) {
   if (random_.chance(0.5)) record["avatar"] = random_blob(random_, "image/jpeg", 900'000);
-  if (collection == Collection::list) {
-    record["name"] = theme.make(Text::list, random_);
-    record["purpose"] =
-        random_.chance(0.5) ? "app.bsky.graph.defs#curatelist" : "app.bsky.graph.defs#modlist";
-    return record;
-  }
+  record["name"] = theme.make(Text::list, random_);
+  record["purpose"] =
+      random_.chance(0.5) ? "app.bsky.graph.defs#curatelist" : "app.bsky.graph.defs#modlist";
+}
+
+void RecordMaker::complete_feed(json& record, const Theme& theme) {
+  if (random_.chance(0.5)) record["avatar"] = random_blob(random_, "image/jpeg", 900'000);
   record["did"] = "did:web:" + random_domain(random_);
   record["displayName"] = theme.make(Text::feed, random_);
   if (random_.chance(0.3)) record["acceptsInteractions"] = random_.chance(0.5);
   if (random_.chance(0.2)) record["contentMode"] = "app.bsky.feed.defs#contentModeVideo";
-  return record;
 }
 
 json RecordMaker::declaration(Collection collection, const Account& author, Timestamp now) {

@@ -13,6 +13,8 @@
 
 namespace skua::sim {
 
+struct Theme;
+
 /// Makes a random record of a collection that has a struct (`records::Record`), with the fields
 /// that its decoder requires and no others. The decoder names a fault, the field gets a value
 /// without this fault, and this is repeated until the record is valid. References name a post or an
@@ -37,6 +39,10 @@ class RecordMaker {
   nlohmann::json gate(Collection collection, const Account& author, const std::string& rkey,
                       Timestamp now);
   nlohmann::json curated(Collection collection, const Account& author, Timestamp now);
+  // These functions add the fields that only one of the curated collections has.
+  void complete_starter_pack(nlohmann::json& record, const Theme& theme, const Account& author);
+  void complete_list(nlohmann::json& record, const Theme& theme);
+  void complete_feed(nlohmann::json& record, const Theme& theme);
   nlohmann::json declaration(Collection collection, const Account& author, Timestamp now);
   nlohmann::json profile(const Account& author, Timestamp now);
   nlohmann::json labeler(Timestamp now);

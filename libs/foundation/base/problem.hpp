@@ -167,10 +167,10 @@ inline constexpr std::array kProblems{
             "Nothing. To refuse an account for good: `skua filter exclude --did DID`."},
     Problem{
         "consumer-stuck", "a consumer does not advance",
-        "Its receiver or a change fails for two minutes or longer, a change failed so often "
-        "that it stopped the consumer or a lane, no process serves the consumer, it was "
-        "paused, or the log dropped changes that it had not read. The log keeps the others for "
-        "it up to its maximum size.",
+        "Its receiver or a change fails for two minutes or longer, or a change failed so often "
+        "that it stopped the consumer or a lane. Other causes: no process serves the consumer, "
+        "it was paused, or the log dropped changes that it had not read. The log keeps the others "
+        "for it up to its maximum size.",
         "`skua consumers status NAME` prints the reason and what to do. \"Consumers that do not "
         "advance\" in docs/problems.md lists all reasons."},
     Problem{"consumer-behind", "a consumer lags behind the change log",

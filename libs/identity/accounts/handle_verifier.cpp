@@ -28,8 +28,12 @@ HandleVerifier::HandleVerifier(postgres::Runtime& runtime, Check check, Options 
                .component = "identity",
                .failure = "handles cannot be checked",
                .retry_pause = options_.pause},
-              [this](postgres::LazySession& session, const std::stop_token& /*stop*/) {
-                return write_and_take(session.get()) ? kAtOnce : options_.pause;
+              [this](postgres::LazySession& lazy, const std::stop_token& /*stop*/) {
+                postgres::Session& session = lazy.get();
+                const Timestamp now = clock_.now();
+                write_checked(session, now);
+                // Without due claims the thread pauses. Each ended look-up wakes it.
+                return take_due(session, now) ? kAtOnce : options_.pause;
               }) {
   for (std::size_t i = 0; i < options_.at_once; ++i) {
     lookers_.emplace_back([this] { look_up(); });
@@ -52,13 +56,15 @@ void HandleVerifier::stop() {
   lookers_.clear();
 }
 
-bool HandleVerifier::write_and_take(postgres::Session& session) {
-  const Timestamp now = clock_.now();
-  if (const auto checked = take_checked(); !checked.empty()) {
-    // If the write fails, the claims are due as before.
-    for (const auto& one : checked) under_way_.erase(one.claim.actor_id);
-    writer::write_checked_handles(session, checked, now);
-  }
+void HandleVerifier::write_checked(postgres::Session& session, Timestamp now) {
+  const auto checked = take_checked();
+  if (checked.empty()) return;
+  // If the write fails, the claims are due as before.
+  for (const auto& one : checked) under_way_.erase(one.claim.actor_id);
+  writer::write_checked_handles(session, checked, now);
+}
+
+bool HandleVerifier::take_due(postgres::Session& session, Timestamp now) {
   const std::size_t room = options_.at_once * kWaitingEach;
   if (under_way_.size() >= room) return false;
   // The claims that are looked up now are among the oldest due claims, so the query returns them

@@ -75,9 +75,10 @@ class HandleVerifier {
 
  private:
   void look_up();
-  /// Does one round: writes results, and takes due claims. Returns false if no due claims were
-  /// taken.
-  bool write_and_take(postgres::Session& session);
+  /// Writes the results of the look-ups that have ended.
+  void write_checked(postgres::Session& session, Timestamp now);
+  /// Takes due claims while there is room for more look-ups. Returns whether it took any.
+  bool take_due(postgres::Session& session, Timestamp now);
   std::vector<writer::CheckedHandle> take_checked();
 
   const Check check_;

@@ -29,25 +29,18 @@ struct StoredHandle {
   std::optional<std::string> handle;
 };
 
-/// The locks that a transaction takes before it gives or takes handles.
+/// The locks that a transaction takes before it gives or takes handles, and the handles that the
+/// accounts had then.
 class HandleLocks {
  public:
   void add(AccountNumber actor_id, const std::string& handle) {
     ids_.push_back(actor_id);
     if (!handle.empty()) handles_.push_back(handle);
   }
+  /// Takes all locks until the end of the transaction.
   void take(Session& session) {
-    // The lock makes the second of two claims of a handle wait. Without the lock, both accounts
-    // could get the handle.
-    std::vector<postgres::Lock> locks;
-    locks.reserve(handles_.size());
-    for (const std::string_view name : handles_)
-      locks.push_back(postgres::handle_lock(session, name));
-    postgres::lock_xact(session, std::move(locks));
-    for (auto& [id, handle] :
-         session.query<StoredHandle>(sql::handles_lock_actors, ids_, handles_)) {
-      before_.emplace(id, std::move(handle));
-    }
+    lock_handles(session);
+    lock_actors(session);
   }
   /// Reports the accounts whose handle has changed since `take`.
   void report(Session& session, Effects& effects) const {
@@ -58,6 +51,25 @@ class HandleLocks {
   }
 
  private:
+  /// Makes the second of two claims of a handle wait. Without the lock, both accounts could get the
+  /// handle.
+  void lock_handles(Session& session) const {
+    std::vector<postgres::Lock> locks;
+    locks.reserve(handles_.size());
+    for (const std::string_view handle : handles_) {
+      locks.push_back(postgres::handle_lock(session, handle));
+    }
+    postgres::lock_xact(session, std::move(locks));
+  }
+
+  /// Locks the rows of the accounts that may get or lose a handle, and remembers their handles.
+  void lock_actors(Session& session) {
+    for (auto& [id, handle] :
+         session.query<StoredHandle>(sql::handles_lock_actors, ids_, handles_)) {
+      before_.emplace(id, std::move(handle));
+    }
+  }
+
   std::vector<AccountNumber> ids_;
   /// Views of the texts that were passed to `add`.
   std::vector<std::string_view> handles_;

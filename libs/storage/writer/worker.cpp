@@ -133,22 +133,22 @@ void Worker::pause(const std::stop_token& stop) {
 void Worker::take() {
   if (taken_.empty()) fill(kIdle);
   if (taken_.empty() || has_batch()) return;
-  queue_.wait_for_many(policy_->batch_size() - fresh_.weight, policy_->linger());
+  queue_.wait_for_many(policy_->batch_size() - newly_taken_.weight, policy_->linger());
   fill(milliseconds::zero());
 }
 
 bool Worker::has_batch() const {
-  return fresh_.weight >= policy_->batch_size() || fresh_.cost >= policy_->batch_cost();
+  return newly_taken_.weight >= policy_->batch_size() || newly_taken_.cost >= policy_->batch_cost();
 }
 
 void Worker::fill(milliseconds wait) {
   if (has_batch()) return;
   const std::size_t before = taken_.size();
-  const Queue::Room room{policy_->batch_size() - fresh_.weight,
-                         policy_->batch_cost() - fresh_.cost};
+  const Queue::Room room{policy_->batch_size() - newly_taken_.weight,
+                         policy_->batch_cost() - newly_taken_.cost};
   const Queue::Room more = queue_.pop_some(taken_, room, busy_, wait);
-  fresh_.weight += more.weight;
-  fresh_.cost += more.cost;
+  newly_taken_.weight += more.weight;
+  newly_taken_.cost += more.cost;
   policy_->taken(more.weight);
   const auto now = SteadyClock::now();
   for (std::size_t i = before; i < taken_.size(); ++i) {
@@ -281,7 +281,7 @@ void Worker::report(const Events& left) {
     if (unfinished.contains(&chunk)) kept.push_back(std::move(chunk));
   }
   taken_ = std::move(kept);
-  fresh_ = {0, 0};
+  newly_taken_ = {0, 0};
   busy_.clear();
   for (const event::Chunk& chunk : taken_) busy_.emplace(Traits::key(chunk), true);
 }

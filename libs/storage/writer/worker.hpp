@@ -102,8 +102,9 @@ class Worker {
   std::vector<event::Chunk> taken_;
   /// The busy accounts, whose events are left from the last batch.
   Queue::Skipped busy_;
-  /// The size of the chunks that were taken for the next batch.
-  Queue::Room fresh_{0, 0};
+  /// The size of the chunks in `taken_` that were taken since the last report. The other chunks are
+  /// left from the last batch, and do not count for the size of the next one.
+  Queue::Room newly_taken_{0, 0};
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
   std::jthread thread_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -141,28 +142,10 @@ class Builders {
     Session session;
   };
 
-  /// Builds until no index is missing.
+  /// The function of each thread. Stores an exception for `run`.
   void work(const std::stop_token& stop) {
     try {
-      std::unique_ptr<BuildSession> builder;
-      while (goes_on(stop)) {
-        const std::size_t built_before = built();
-        try {
-          if (!builder) builder = std::make_unique<BuildSession>(*this);
-          if (const auto name = build_next(builder->session)) {
-            tell(*name);
-            continue;
-          }
-          if (!bootstrap_is_open(builder->session)) break;
-        } catch (const postgres::ServerError& error) {
-          if (stop.stop_requested()) break;
-          const bool is_locked = error.sqlstate() == postgres::kLockNotAvailable;
-          if (builder && builder->session.connected() && !is_locked) throw;
-          builder.reset();
-          postgres::log_retry("backfill", "indexes cannot be built", error);
-        }
-        rest(stop, built_before);
-      }
+      build_until_done(stop);
     } catch (...) {
       const std::scoped_lock lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
@@ -170,6 +153,45 @@ class Builders {
     const std::scoped_lock lock(mutex_);
     --running_;
     changed_.notify_all();
+  }
+
+  enum class Step : std::uint8_t { Built, NothingToBuild, AllBuilt };
+
+  /// Builds until no index is missing, a stop is requested, or another thread has failed.
+  void build_until_done(const std::stop_token& stop) {
+    std::unique_ptr<BuildSession> builder;
+    while (goes_on(stop)) {
+      const std::size_t built_before = built();
+      Step step = Step::NothingToBuild;
+      try {
+        step = build_one(builder);
+      } catch (const postgres::ServerError& error) {
+        if (stop.stop_requested()) return;  // the stop may have caused the error
+        if (is_failed_build(error, builder.get())) throw;
+        builder.reset();
+        postgres::log_retry("backfill", "indexes cannot be built", error);
+      }
+      if (step == Step::AllBuilt) return;
+      if (step == Step::NothingToBuild) rest(stop, built_before);
+    }
+  }
+
+  /// Connects if `builder` is null, and builds the next index. NothingToBuild means that other
+  /// processes or threads build the missing indexes.
+  Step build_one(std::unique_ptr<BuildSession>& builder) {
+    if (!builder) builder = std::make_unique<BuildSession>(*this);
+    if (const auto name = build_next(builder->session)) {
+      tell(*name);
+      return Step::Built;
+    }
+    return bootstrap_is_open(builder->session) ? Step::NothingToBuild : Step::AllBuilt;
+  }
+
+  /// Returns whether the build itself failed, for example because the disk is full. A lost
+  /// connection and a lock of another session are temporary.
+  static bool is_failed_build(const postgres::ServerError& error, const BuildSession* builder) {
+    const bool is_locked = error.sqlstate() == postgres::kLockNotAvailable;
+    return builder != nullptr && builder->session.connected() && !is_locked;
   }
 
   bool goes_on(const std::stop_token& stop) {

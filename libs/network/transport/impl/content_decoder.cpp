@@ -36,6 +36,7 @@ class GzipDecoder final : public ContentDecoder {
     stream_.avail_in = static_cast<uInt>(bytes.size());
     bool more = !bytes.empty();
     while (more) {
+      // The previous member has ended, and the bytes after it are the next member.
       if (at_end_) ::inflateReset(&stream_);
       at_end_ = false;
       stream_.next_out = piece_.data();
@@ -47,7 +48,9 @@ class GzipDecoder final : public ContentDecoder {
         return errc::http_malformed;
       at_end_ = result == Z_STREAM_END;
       if (const auto error = put({piece_.data(), piece_.size() - stream_.avail_out})) return error;
-      more = stream_.avail_in > 0 || (stream_.avail_out == 0 && !at_end_);
+      // If the piece is full, the decoder may hold more output of the bytes that it has read.
+      const bool piece_is_full = stream_.avail_out == 0;
+      more = stream_.avail_in > 0 || (piece_is_full && !at_end_);
     }
     return {};
   }
@@ -77,7 +80,9 @@ class ZstdDecoder final : public ContentDecoder {
       if (ZSTD_isError(left)) return errc::http_malformed;
       at_end_ = left == 0;
       if (const auto error = put({piece_.data(), out.pos})) return error;
-      more = in.pos < in.size || (out.pos == out.size && !at_end_);
+      // If the piece is full, the decoder may hold more output of the bytes that it has read.
+      const bool piece_is_full = out.pos == out.size;
+      more = in.pos < in.size || (piece_is_full && !at_end_);
     }
     return {};
   }

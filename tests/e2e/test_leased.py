@@ -490,7 +490,7 @@ class Pull(LeasedTest):
         error = self.call("fetch", 409, consumer="strict", token=token)
         self.assertEqual(error["error"], "ConsumerStopped")
         self.assertIn("broken", error["message"])
-        self.skua(self.db, "consumers", "reset", "strict", "--skip")
+        self.skua(self.db, "consumers", "reset", "strict", "--skip", "1")
         self.assertEqual(self.call("fetch", consumer="strict", token=token, max=1)["changes"][0]["pos"], "1-2")
 
     def test_a_request_waits_for_changes(self):

@@ -67,6 +67,10 @@ TEST(OwnProjection, the_simple_form_gives_all_statements) {
   ASSERT_EQ(statements.size(), 3U);
   EXPECT_THAT(statements[1].sql, HasSubstr("k.actor_id & ($4::int4 - 1) = $3::int4"));
   EXPECT_THAT(statements[1].sql, HasSubstr("LIMIT 1001"));
+  // A join of these parts would be a nested loop.
+  EXPECT_THAT(
+      statements[1].sql,
+      HasSubstr("((q.actor_id, q.rkey) IN (SELECT actor_id, rkey FROM skua_records)) IS TRUE"));
   EXPECT_THAT(statements[1].sql, HasSubstr("FROM skua_gone GROUP BY author"));
   EXPECT_EQ(projection.own->tables[1].condition, "ROW(likes) IS DISTINCT FROM ROW(0)");
 }

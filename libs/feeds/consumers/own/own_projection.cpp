@@ -196,9 +196,9 @@ class Derivation {
         "skua_old AS MATERIALIZED (SELECT {1} FROM skua_records AS k CROSS JOIN LATERAL (\n"
         "  SELECT * FROM {{{2}}} AS t WHERE {3} OFFSET 0) AS t),\n"
         "skua_new AS MATERIALIZED (SELECT {4} FROM ({5}) AS q\n"
-        "  JOIN skua_records AS k ON {6}",
+        "  WHERE (({6}) IN (SELECT {0} FROM skua_records)) IS TRUE",
         listed(record), listed(names_of(columns.columns), "t."), rows.table,
-        equal(record, "t", "k"), cast(columns), select, equal(record, "q", "k"));
+        equal(record, "t", "k"), cast(columns), select, listed(record, "q."));
     own_.statements.push_back({.part = part,
                                .suffix = fmt::format("fold{}", number),
                                .kind = Kind::Fold,
@@ -207,8 +207,10 @@ class Derivation {
   }
 
   /// The statement of a batch. The rows of the records that changed are compared with the stored
-  /// ones. The limit keeps a statement that multiplies rows from writing all of them: own_functions
-  /// refuses the batch afterwards.
+  /// ones. PostgreSQL expects few rows in these parts, and a nested loop over two of them would
+  /// take quadratic time. `IN (...) IS TRUE` is always executed with a hash table. The limit keeps
+  /// a statement that multiplies rows from writing all of them: own_functions refuses the batch
+  /// afterwards.
   std::string fold(const OwnRows& rows, const OwnColumns& columns,
                    const std::string& compared) const {
     const std::string names = listed(names_of(columns.columns));
@@ -218,9 +220,9 @@ class Derivation {
         "skua_gone AS MATERIALIZED (TABLE skua_old EXCEPT ALL TABLE skua_new),\n"
         "skua_come AS MATERIALIZED (TABLE skua_new EXCEPT ALL TABLE skua_old),\n"
         "skua_deleted AS (DELETE FROM {{{}}} AS t USING skua_gone AS g WHERE {}\n"
-        "  AND NOT EXISTS (SELECT FROM skua_come AS c WHERE {}))",
+        "  AND (({}) IN (SELECT {} FROM skua_come)) IS NOT TRUE)",
         lane_condition(), compared, own_.limits.rows + 1, rows.table, equal(columns.key, "t", "g"),
-        equal(columns.key, "c", "g"));
+        listed(columns.key, "g."), listed(columns.key));
     std::size_t number = 0;
     for (const OwnRows& sum : own_.sums) {
       if (&rows_of(sum) != &rows) continue;

@@ -472,11 +472,10 @@ int consumers_reset(const Invocation& invocation) {
   const auto from = invocation[kFrom];
   if (skip && from) throw UsageError("give --from or --skip, not both");
   if (skip) {
-    return attempt(
-        invocation, "reset", fmt::format("{} continues after position {}", name, *skip),
-        [&](postgres::Session& session) {
-          consumers::skip_change(session, name, *skip, streams::read_letter_event);
-        });
+    return attempt(invocation, "reset", fmt::format("{} continues after position {}", name, *skip),
+                   [&](postgres::Session& session) {
+                     consumers::skip_change(session, name, *skip, streams::read_letter_event);
+                   });
   }
   if (!from) {
     return attempt(invocation, "reset", fmt::format("{} continues", name),

@@ -195,25 +195,24 @@ int run_consumers(const Invocation& invocation) {
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
-  pages::Pages pages(pages_runtime, {.command = "consumers",
-                                     .process =
-                                         [&phase] {
-                                           pages::ProcessState state;
-                                           state.phase = phase;
-                                           return state;
-                                         },
-                                     .metrics =
-                                         [&] {
-                                           auto values = values_of(pool.metrics());
-                                           std::ranges::move(values_of(maintenance.metrics()),
-                                                             std::back_inserter(values));
-                                           std::ranges::move(values_of(messages.metrics()),
-                                                             std::back_inserter(values));
-                                           std::ranges::move(values_of(admin.metrics()),
-                                                             std::back_inserter(values));
-                                           return status::labelled(std::move(values));
-                                         },
-                                     .loops = {&main_loop}});
+  pages::Pages pages(
+      pages_runtime,
+      {.command = "consumers",
+       .process =
+           [&phase] {
+             pages::ProcessState state;
+             state.phase = phase;
+             return state;
+           },
+       .metrics =
+           [&] {
+             auto values = values_of(pool.metrics());
+             std::ranges::move(values_of(maintenance.metrics()), std::back_inserter(values));
+             std::ranges::move(values_of(messages.metrics()), std::back_inserter(values));
+             std::ranges::move(values_of(admin.metrics()), std::back_inserter(values));
+             return status::labelled(std::move(values));
+           },
+       .loops = {&main_loop}});
   std::unique_ptr<http_server::Server> server;
   if (const auto chosen = invocation[kConsumerPages]; !chosen || chosen->value != "off") {
     http_server::Server::Routes routes;

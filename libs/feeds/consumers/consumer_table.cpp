@@ -306,8 +306,7 @@ std::vector<Consumer> read_all_consumers(postgres::Session& session) {
     consumer.role = "retired";
     consumer.state = "running";
     consumer.error = std::move(row.error);
-    consumer.dependents =
-        dependents_of_tables(session, consumer.name, row.definition, consumer.id);
+    consumer.dependents = dependents_of_tables(session, consumer.name, row.definition, consumer.id);
   }
   return consumers;
 }

@@ -161,9 +161,9 @@ bool take_processor(postgres::Session& session, const DueLane& lane) {
 std::optional<DueLane> choose_lane(postgres::Session& session, const FoldOptions& options) {
   std::vector<std::int32_t> busy;
   for (;;) {
-    auto due =
-        postgres::rows_of<DueLane>(execute_tuned(session, sql::consumers_choose, options.only,
-                                                 options.ignores_pause, postgres::column(busy), options.is_own));
+    auto due = postgres::rows_of<DueLane>(execute_tuned(session, sql::consumers_choose,
+                                                        options.only, options.ignores_pause,
+                                                        postgres::column(busy), options.is_own));
     if (due.empty()) return std::nullopt;
     if (take_processor(session, due[0])) return std::move(due[0]);
     busy.push_back(due[0].consumer_id);

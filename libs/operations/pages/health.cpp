@@ -23,13 +23,13 @@ using TimePoint = Observed::TimePoint;
 using std::chrono::duration_cast;
 using std::chrono::seconds;
 
-constexpr std::array kJudged{
-    "database-down",    "database-read-only", "disk-full",        "lock-table-full",
-    "connections-full", "schema-old",         "schema-new",       "clock-wrong",
-    "source-down",      "source-tls",         "source-silent",    "source-behind",
-    "cursor-outdated",  "plc-down",           "collection-quiet", "dead-letters",
-    "account-cut-off",  "consumer-stuck",     "messages-waiting", "bootstrap-open",
-    "former-tables"};
+constexpr std::array kJudged{"database-down",    "database-read-only", "disk-full",
+                             "lock-table-full",  "connections-full",   "schema-old",
+                             "schema-new",       "clock-wrong",        "source-down",
+                             "source-tls",       "source-silent",      "source-behind",
+                             "cursor-outdated",  "plc-down",           "collection-quiet",
+                             "dead-letters",     "account-cut-off",    "consumer-stuck",
+                             "messages-waiting", "bootstrap-open",     "former-tables"};
 
 template <class Duration>
 std::string text_of(Duration duration) {
@@ -242,11 +242,11 @@ Json to_json(const std::vector<Reason>& reasons) {
 
 // The list has lock-table-full, because the writer logs a full lock table only when it has lasted
 // longer.
-constexpr std::array kLogged{
-    &problem("lock-table-full"), &problem("schema-old"),       &problem("schema-new"),
-    &problem("source-behind"),   &problem("collection-quiet"), &problem("account-cut-off"),
-    &problem("consumer-stuck"),  &problem("messages-waiting"), &problem("bootstrap-open"),
-    &problem("former-tables")};
+constexpr std::array kLogged{&problem("lock-table-full"),  &problem("schema-old"),
+                             &problem("schema-new"),       &problem("source-behind"),
+                             &problem("collection-quiet"), &problem("account-cut-off"),
+                             &problem("consumer-stuck"),   &problem("messages-waiting"),
+                             &problem("bootstrap-open"),   &problem("former-tables")};
 
 }  // namespace
 

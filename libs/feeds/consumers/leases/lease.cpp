@@ -21,9 +21,9 @@ namespace skua::consumers {
 namespace {
 
 /// The names have the order of FailureCause.
-constexpr std::array<std::string_view, 12> kCauses{"change", "expiry",  "unreachable", "name",
-                                                   "tls",    "slow",    "refused",     "address",
-                                                   "busy",   "tables",  "lock",        "filter"};
+constexpr std::array<std::string_view, 12> kCauses{"change", "expiry", "unreachable", "name",
+                                                   "tls",    "slow",   "refused",     "address",
+                                                   "busy",   "tables", "lock",        "filter"};
 
 /// A row of leases_lock.
 struct LeasedLane {

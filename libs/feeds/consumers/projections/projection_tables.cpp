@@ -7,8 +7,8 @@
 
 #include "consumers/own/own_functions.hpp"
 #include "consumers/projections/projection_tables.sql.hpp"
-#include "postgres/parameters.hpp"
 #include "postgres/migrations.hpp"
+#include "postgres/parameters.hpp"
 #include "postgres/rows.hpp"
 
 namespace skua::consumers {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kParts[] = {
     "projection:", "version:", "help:",     "lanes:",          "depends on:", "table:",
     "index:",      "include:", "fragment:", "internal table:", "fill",        "fold",
-    "drain",       "waiting",  "publish",   "differences",    "view"};
+    "drain",       "waiting",  "publish",   "differences",     "view"};
 
 /// A fragment may contain other fragments up to this depth.
 constexpr int kDepth = 8;

@@ -20,7 +20,8 @@ using IncludedFile = std::function<std::string_view(std::string_view name)>;
 ///   one
 ///   -- internal table: NAME         the same, without a view
 ///   -- index: (COLUMNS)             of the table above
-///   -- view                         the views without rows, with their comments, up to an empty line;
+///   -- view                         the views without rows, with their comments, up to an empty
+///   line;
 ///                                   `skua migrate` applies this part
 ///   -- include: FILE                the parts of another file, in which PROJECTION is the name
 ///   -- fragment: NAME               a text that other parts contain as {{NAME}}, also before it

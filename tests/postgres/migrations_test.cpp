@@ -592,11 +592,14 @@ TEST_F(SchemaTest, views_show_the_key_of_each_uri) {
 }
 
 TEST_F(SchemaTest, record_tables_can_be_distributed) {
+  // The consumers and the projections of users are no records, and few.
   EXPECT_EQ(list("SELECT conrelid::regclass::text FROM pg_constraint WHERE contype = 'f' "
-                 "AND connamespace IN ('bsky'::regnamespace, 'skua'::regnamespace)"),
+                 "AND conrelid <> 'skua.consumers'::regclass AND connamespace IN "
+                 "('bsky'::regnamespace, 'skua'::regnamespace)"),
             "");
   // The filter is no record, and small: what follows from changing it belongs to the change.
-  EXPECT_EQ(list("SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgrelid <> ALL ("
+  EXPECT_EQ(list("SELECT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal AND "
+                 "tgrelid <> ALL ("
                  "'{skua.filter,skua.filter_changes,skua.excluded_accounts,skua.retention,skua."
                  "lexicons}'::"
                  "regclass[])"),
@@ -642,7 +645,7 @@ TEST_F(SchemaTest, the_reader_reads_and_writes_nothing) {
   EXPECT_EQ(value("SELECT bsky.tid_text(0)"), "2222222222222");
   EXPECT_EQ(value("SELECT count(error) FROM skua.dead_letter WHERE last_at IS NULL"), "0");
   EXPECT_EQ(value("SELECT count(error) FROM skua.dead_letter_errors WHERE last_at IS NULL"), "0");
-  for (const char* column : {"payload", "did", "path", "key", "status", "note", "lease_owner"}) {
+  for (const char* column : {"payload", "did", "path", "key", "note", "lease_owner"}) {
     EXPECT_THROW(session().run(std::string("SELECT ") + column + " FROM skua.dead_letter"),
                  DefectError);
   }
@@ -655,8 +658,9 @@ TEST_F(SchemaTest, the_writer_writes_rows_and_changes_no_rights) {
   for (const char* right : {"SELECT", "INSERT", "UPDATE", "DELETE"}) {
     const std::string lacks =
         "NOT has_table_privilege('skua_writer', oid, '" + std::string(right) + "')";
-    EXPECT_EQ(list(kTables + lacks),
-              right == std::string("SELECT") ? "" : "migrations, reader_tables, schema_files")
+    EXPECT_EQ(list(kTables + lacks), right == std::string("SELECT")
+                                         ? ""
+                                         : "migrations, projections, reader_tables, schema_files")
         << right;
   }
   EXPECT_EQ(
@@ -666,7 +670,7 @@ TEST_F(SchemaTest, the_writer_writes_rows_and_changes_no_rights) {
       list("SELECT proname::text FROM pg_proc WHERE pronamespace IN ('bsky'::regnamespace, "
            "'skua'::regnamespace) AND NOT has_function_privilege('skua_writer', oid, 'EXECUTE') "
            "ORDER BY 1"),
-      "grant_producer, grant_reader, grant_writer, make_lexicon_view");
+      "grant_producer, grant_projection, grant_reader, grant_writer, make_lexicon_view");
   // Only these run with the rights of the owner.
   EXPECT_EQ(
       list("SELECT proname::text FROM pg_proc WHERE pronamespace IN ('bsky'::regnamespace, "

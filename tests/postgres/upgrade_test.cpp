@@ -21,6 +21,7 @@ DROP TABLE skua.projections;
 DELETE FROM skua.reader_tables WHERE name = 'projections';
 DROP TABLE skua.schema_files, skua.message_inbox, skua.messages, skua.message_limits;
 DROP SEQUENCE skua.message_moved;
+DROP INDEX skua.dead_letter_of_consumers;
 ALTER TABLE skua.consumer_lanes DROP COLUMN waiting_pos, DROP COLUMN is_paced, DROP COLUMN failing_since,
   DROP COLUMN failures, DROP COLUMN cause, DROP COLUMN leased_at, DROP COLUMN lease_expiries, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
 COMMENT ON COLUMN skua.consumer_lanes.error IS 'The last failure of the change at pos.';

@@ -233,7 +233,7 @@ class Doctor(DoctorCase):
         finding = self.check(database, "consumer-stuck", "warning")
         self.assertEqual((finding["check"], finding["detail"]), ("consumer archive", "it is paused"))
         self.skua(database, *finding["cure"].split("`")[1].split()[1:])
-        self.assertEqual(self.check(database, "consumer-stuck", "warning")["detail"], "no process delivers changes")
+        self.assertEqual(self.check(database, "consumer-stuck", "warning")["detail"], "no process answers its program")
         server = self.start([BIN / "skua", "serve", "--listen", "127.0.0.1:0"], self.environment(database))
         wait_for("the server", lambda: self.examine(database).problems() == [], alive=[server])
         self.assertEqual(server.stop(), 0)
@@ -322,7 +322,7 @@ class Doctor(DoctorCase):
         self.assertEqual(holder.stdout.readline(), "1\n")
         self.addCleanup(holder.stdout.close)
         examined = self.examine(database)
-        self.assertEqual(examined.problems(), [("warning", "check-failed")] * 3, examined.findings)
+        self.assertEqual(examined.problems(), [("warning", "check-failed")] * 4, examined.findings)
         self.assertIn("repositories", {finding["check"] for finding in examined.findings})
 
     def test_a_pooler_in_transaction_mode(self):

@@ -115,10 +115,12 @@ class Verification(VerifiedNetwork):
         self.catch_up(skua, network.control("/step", count=100)["seq"])
         figures = self.stop(database, skua)
         self.assertGreater(figures["broke"], 0)
-        broken = database.rows("select state, next_attempt is not null as due from skua.repositories where breaks > 0")
-        self.assertTrue(broken)
+        broken = database.rows("select state, next_attempt is not null as due, reason from skua.repositories where breaks > 0")
+        self.assertIn(None, [row["reason"] for row in broken])
         for row in broken:
-            self.assertEqual((row["state"], row["due"]), ("partial", False))
+            # The message that an account is active again may be missed, too. Then a commit of the account is not applied.
+            expected = ("partial", False) if row["reason"] is None else ("desynchronized", True)
+            self.assertEqual((row["state"], row["due"]), expected)
 
     def test_keys_hosts_handles_and_lives_that_end(self):
         network = self.network("--oddities", "0", accounts=30)

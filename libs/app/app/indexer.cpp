@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <future>
-#include <ranges>
 #include <type_traits>
 #include <utility>
+
+#include <boost/range/adaptor/reversed.hpp>
+
 
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
@@ -191,7 +193,7 @@ class Indexer::Impl {
     if (accounts_) parts_.add({.end = [this](bool) { accounts_->stop(); }});
     add_threads(plc_tail_.get(), &accounts::PlcTail::metrics);
     if (labelers_) add_intake(*labelers_);
-    for (const auto& run : runs_ | std::views::reverse) add_intake(*run);
+    for (const auto& run : boost::adaptors::reverse(runs_)) add_intake(*run);
     parts_.add({.end = [this](bool is_drained) { pool_.end(is_drained); },
                 .add_metrics = metrics_of(&pool_, &writer::WorkerPool::metrics)});
     add_threads(signal_queue_.get(), &SignalQueue::metrics);

@@ -1,6 +1,6 @@
 #include "app/part_list.hpp"
 
-#include <ranges>
+#include <boost/range/adaptor/reversed.hpp>
 
 namespace skua::app {
 
@@ -11,15 +11,15 @@ void PartList::start() {
 }
 
 bool PartList::end(std::chrono::milliseconds patience) {
-  for (const Part& part : parts_ | std::views::reverse) {
+  for (const Part& part : boost::adaptors::reverse(parts_)) {
     if (part.close) part.close();
   }
   const auto deadline = std::chrono::steady_clock::now() + patience;
   bool is_drained = true;
-  for (const Part& part : parts_ | std::views::reverse) {
+  for (const Part& part : boost::adaptors::reverse(parts_)) {
     if (part.drain) is_drained = part.drain(deadline) && is_drained;
   }
-  for (const Part& part : parts_ | std::views::reverse) {
+  for (const Part& part : boost::adaptors::reverse(parts_)) {
     if (part.end) part.end(is_drained);
   }
   return is_drained;
@@ -27,7 +27,7 @@ bool PartList::end(std::chrono::milliseconds patience) {
 
 bool PartList::stop(std::chrono::milliseconds patience) {
   bool is_complete = end(patience);
-  for (const Part& part : parts_ | std::views::reverse) {
+  for (const Part& part : boost::adaptors::reverse(parts_)) {
     if (part.save) is_complete = part.save() && is_complete;
   }
   return is_complete;
@@ -35,7 +35,7 @@ bool PartList::stop(std::chrono::milliseconds patience) {
 
 void PartList::drop() {
   end(std::chrono::milliseconds(0));
-  for (const Part& part : parts_ | std::views::reverse) {
+  for (const Part& part : boost::adaptors::reverse(parts_)) {
     if (part.drop) part.drop();
   }
 }

@@ -131,11 +131,11 @@ std::string OwnColumns::definition() const {
 OwnColumns read_own_columns(const ProjectionTable& table) {
   OwnColumns read;
   try {
-    const std::string kKey = "primary key";
+    const std::string primary_key = "primary key";
     for (const std::string& element : elements_of(table.definition)) {
       const std::string text = normal(element);
-      if (text.starts_with(kKey)) {
-        const std::string_view list = trimmed(std::string_view(text).substr(kKey.size()));
+      if (text.starts_with(primary_key)) {
+        const std::string_view list = trimmed(std::string_view(text).substr(primary_key.size()));
         if (!read.key.empty() || !list.starts_with('(') || !list.ends_with(')')) {
           throw std::invalid_argument("write one `PRIMARY KEY (COLUMNS)`");
         }
@@ -146,7 +146,7 @@ OwnColumns read_own_columns(const ProjectionTable& table) {
       if (read.has(column.name)) {
         throw std::invalid_argument(fmt::format("a second column {}", column.name));
       }
-      if (normal(element).ends_with(" " + kKey)) read.key = {column.name};
+      if (normal(element).ends_with(" " + primary_key)) read.key = {column.name};
       read.columns.push_back(std::move(column));
     }
     if (read.columns.size() > kMostColumns) {

@@ -110,7 +110,7 @@ class Functions {
   /// UPDATE and DELETE. Returns the name of the function.
   std::string parse(const std::string& part, const std::string& parameters,
                     const std::string& sql) {
-    const std::string name = fmt::format("check_{}", consumer_id_);
+    std::string name = fmt::format("check_{}", consumer_id_);
     try {
       run_one_command(session_,
                       fmt::format("CREATE FUNCTION projections.{}({}) RETURNS void LANGUAGE sql "

@@ -46,6 +46,7 @@ std::string listed(const std::vector<std::string>& names, std::string_view prefi
 
 std::vector<std::string> names_of(const std::vector<OwnColumn>& columns) {
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (const OwnColumn& column : columns) names.push_back(column.name);
   return names;
 }
@@ -54,6 +55,7 @@ std::vector<std::string> names_of(const std::vector<OwnColumn>& columns) {
 std::string equal(const std::vector<std::string>& names, std::string_view one,
                   std::string_view other) {
   std::vector<std::string> terms;
+  terms.reserve(names.size());
   for (const std::string& name : names)
     terms.push_back(fmt::format("{0}.{2} = {1}.{2}", one, other, name));
   return fmt::format("{}", fmt::join(terms, " AND "));
@@ -232,6 +234,7 @@ class Derivation {
                        names, names, listed(columns.key));
     if (const auto values = columns.values(); !values.empty()) {
       std::vector<std::string> terms;
+      terms.reserve(values.size());
       for (const OwnColumn& value : values) {
         terms.push_back(fmt::format("{0} = EXCLUDED.{0}", value.name));
       }

@@ -128,7 +128,7 @@ std::vector<std::string> projection_names(postgres::Session& session) {
   std::vector<std::string> names = session.query<std::string>(sql::catalog_names);
   for (const Projection& one : projections()) names.push_back(one.name);
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

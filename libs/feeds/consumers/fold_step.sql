@@ -13,7 +13,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- name: consumers_block_lane
 UPDATE skua.consumer_lanes
-SET is_blocked = true
+SET is_blocked = true, retry_at = NULL
 WHERE consumer_id = $1::int4 AND lane = $2::int4;
 
 -- name: consumers_choose

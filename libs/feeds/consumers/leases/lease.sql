@@ -130,7 +130,7 @@ WHERE c.id = $7;
 
 -- name: leases_block
 UPDATE skua.consumer_lanes
-SET is_blocked = true, attempts = $3, error = $4, cause = $5, batch = 1, {{lane_failed}}
+SET is_blocked = true, retry_at = NULL, attempts = $3, error = $4, cause = $5, batch = 1, {{lane_failed}}
 WHERE consumer_id = $1 AND lane = $2::int4;
 
 -- name: leases_note_unreadable

@@ -8,7 +8,6 @@
 
 #include <boost/range/adaptor/reversed.hpp>
 
-
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
 #include "app/observe_process.hpp"

@@ -18,6 +18,7 @@
 #include "atproto/syntax.hpp"
 #include "atproto/tid.hpp"
 #include "backfill/letters/replay_letter.hpp"
+#include "base/hex.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
 #include "command_line/display_text.hpp"
@@ -96,14 +97,6 @@ nlohmann::json frame_json(const Bytes& payload) {
           {"did", printable(peek->did, kMostInTable)},
           {"rev", printable(peek->rev, kMostInTable)},
           {"time", printable(peek->time, kMostInTable)}};
-}
-
-std::string hex(ByteView bytes) {
-  std::string text;
-  for (const std::uint8_t byte : bytes.first(std::min(bytes.size(), kMostHexBytes))) {
-    text += fmt::format("{:02x}", byte);
-  }
-  return text;
 }
 
 /// Returns a short text that names the subject of the letter.
@@ -370,7 +363,7 @@ nlohmann::json payload_json(const tables::LetterRow& letter, const Bytes& payloa
   } else if (is_utf8(as_text(payload))) {
     object["text"] = printable(as_text(payload), kMostCharacters);
   } else {
-    object["hex"] = hex(payload);
+    object["hex"] = hex_text(ByteView(payload).first(std::min(payload.size(), kMostHexBytes)));
   }
   return object;
 }

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "atproto/sha256.hpp"
+#include "base/hex.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "postgres/locks.hpp"
@@ -22,11 +23,7 @@ namespace skua::postgres {
 namespace {
 
 std::string hex_digest(std::string_view text) {
-  std::string digits;
-  for (const std::uint8_t byte : atproto::sha256(as_bytes(text))) {
-    digits += fmt::format("{:02x}", byte);
-  }
-  return digits;
+  return hex_text(atproto::sha256(as_bytes(text)));
 }
 
 /// A function or view of our schemas, such as `view bsky.posts_view`. Each CREATE OR REPLACE

@@ -15,6 +15,7 @@
 #include "atproto/sha256.hpp"
 #include "atproto/syntax.hpp"
 #include "base/account_number.hpp"
+#include "base/hex.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/repository_chunks.hpp"
 #include "event/resolved_event.hpp"
@@ -34,20 +35,14 @@ using event::ResolvedEvent;
 /// The limit is long enough for nearly all keys, and short enough for an index entry.
 constexpr std::size_t kLongestKey = 1'000;
 
-std::string hex_digest(ByteView bytes) {
-  std::string text;
-  for (const std::uint8_t byte : atproto::sha256(bytes)) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 /// The key consists of source, position and operation. The same input gets the same key again, so
 /// that a replay adds no letter. The key of input without a position contains a hash of its bytes.
 std::string dead_letter_key(const std::string& source, std::int64_t seq, const std::string& what,
                             ByteView payload) {
   std::string key = source + " " + std::to_string(seq) + " " + what;
-  if (seq == 0) key += " sha256:" + hex_digest(payload);
+  if (seq == 0) key += " sha256:" + hex_text(atproto::sha256(payload));
   if (key.size() > kLongestKey) {
-    const std::string digest = hex_digest(as_bytes(key));
+    const std::string digest = hex_text(atproto::sha256(as_bytes(key)));
     key.resize(kLongestKey - digest.size() - 8);
     key += " sha256:" + digest;
   }

@@ -14,6 +14,7 @@
 #include "atproto/sha256.hpp"
 #include "atproto/syntax.hpp"
 #include "base/bytes.hpp"
+#include "base/hex.hpp"
 #include "base/text.hpp"
 #include "consumers/own/own_columns.hpp"
 #include "consumers/projections/projection_file.hpp"
@@ -25,12 +26,6 @@ using Kind = OwnStatement::Kind;
 
 [[noreturn]] void refuse(const std::string& reason) {
   throw std::invalid_argument(reason);
-}
-
-std::string hexadecimal(const atproto::Digest& digest) {
-  std::string digits;
-  for (const std::uint8_t byte : digest) digits += fmt::format("{:02x}", byte);
-  return digits;
 }
 
 /// Returns a list such as `q.lang, q.posts`.
@@ -413,7 +408,7 @@ Projection read_own_projection(std::string_view text) {
   }
   Projection projection = parse_own_projection(text);
   OwnParts& own = *projection.own;
-  own.sha256 = hexadecimal(atproto::sha256(as_bytes(text)));
+  own.sha256 = hex_text(atproto::sha256(as_bytes(text)));
   check_names(projection);
   std::map<std::string, OwnColumns> columns;
   for (ProjectionTable& table : projection.tables) {

@@ -153,7 +153,6 @@ std::string dependents_of_tables(postgres::Session& session, const std::string& 
 
 void drop_tables(postgres::Session& session, const Projection& projection,
                  std::int32_t consumer_id) {
-  if (projection.own) return drop_own_objects(session, consumer_id);
   for (const ProjectionTable& table : projection.tables) {
     session.run(fmt::format("DROP TABLE IF EXISTS skua.{}", table_of(table, consumer_id)));
   }

@@ -64,8 +64,8 @@ std::vector<std::string> restore_views(postgres::Session& session);
 std::string dependents_of_tables(postgres::Session& session, const std::string& name,
                                  const std::string& definition, std::int32_t consumer_id);
 
-/// Drops the tables of a consumer. Runs in the caller's transaction, and waits for readers of the
-/// tables.
+/// Drops the tables of a consumer of a built-in projection. Runs in the caller's transaction, and
+/// waits for readers of the tables.
 void drop_tables(postgres::Session& session, const Projection& projection,
                  std::int32_t consumer_id);
 

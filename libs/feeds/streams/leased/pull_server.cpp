@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/sha256.hpp"
+#include "base/bytes.hpp"
+#include "base/hex.hpp"
 #include "base/log.hpp"
 #include "base/problem.hpp"
 #include "base/random.hpp"
@@ -170,11 +172,7 @@ Response response_of(consumers::LeaseResult result) {
 }  // namespace
 
 std::string token_hash(std::string_view token) {
-  const auto digest =
-      atproto::sha256({reinterpret_cast<const std::uint8_t*>(token.data()), token.size()});
-  std::string text;
-  for (const std::uint8_t byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
+  return hex_text(atproto::sha256(as_bytes(token)));
 }
 
 std::string lease_text(const consumers::LeaseName& lease) {

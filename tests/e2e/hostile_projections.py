@@ -63,7 +63,8 @@ SMUGGLED = {
     "superuser": "PERFORM pg_read_file('postgresql.conf')",
 }
 FOLDS = {
-    "endless": f"INSERT INTO {{{{{{name}}}}}} SELECT c.pos, count(*) FROM {CHANGES}, generate_series(1, 1e12) AS n GROUP BY 1",
+    "endless": f"INSERT INTO {{{{{{name}}}}}} SELECT c.pos, count(*) FROM {CHANGES} CROSS JOIN LATERAL "
+               "generate_series(c.pos, c.pos + 1000000000000) AS n GROUP BY 1",
     "explosion": f"INSERT INTO {{{{{{name}}}}}} SELECT c.pos * 10000 + n, 1 FROM {CHANGES}, generate_series(1, 5000) AS n",
     "cycle": f"INSERT INTO {{{{{{name}}}}}} SELECT c.pos, 1 FROM {CHANGES} WHERE c.pos IN (SELECT id FROM public.hostile_view)",
 }

@@ -157,7 +157,7 @@ actor_id int8 NOT NULL PRIMARY KEY, likes int8 NOT NULL
 -- fill
 INSERT INTO {likers} SELECT actor_id, count(*) FROM bsky.likes GROUP BY 1
 -- fold
-INSERT INTO {likers} AS t SELECT c.actor_id, sum(CASE c.op WHEN 'create' THEN 1 WHEN 'delete' THEN -1 ELSE 0 END)
+INSERT INTO {likers} AS t SELECT c.actor_id, sum(CASE c.op WHEN 1 THEN 1 WHEN 3 THEN -1 ELSE 0 END)
 FROM skua.changes_between($1::int8, $2::int8) AS c
 WHERE c.collection_id = 2 AND c.actor_id & ($4::int4 - 1) = $3::int4 GROUP BY 1
 ON CONFLICT (actor_id) DO UPDATE SET likes = t.likes + EXCLUDED.likes

@@ -166,6 +166,31 @@ class Messages(MessagesTest):
         self.wait_for_messages(database, 3, server)
         wait_for("the metric", lambda: self.metrics(server)["skua_messages_moved_total"] == 1, alive=[server])
 
+    def test_wait_includes_messages_of_the_inbox(self):
+        database = self.database()
+        receiver = Receiver("")
+        receiver.secret = self.add(database, "billing", "--webhook", f"http://127.0.0.1:{receiver.port}/", "--topic", "orders")
+        receiver.start()
+        self.addCleanup(receiver.close)
+        database.run(enqueue("orders", "a", 1))
+        waiting = self.skua(database, "consumers", "wait", "billing", "--timeout", "1s", code=1)
+        self.assertTrue(waiting.says("own messages have waited in the inbox"), waiting.tail())
+        server = self.serve(database)
+        for number in range(2, 6):
+            database.run(enqueue("orders", "a", number))
+            self.skua(database, "consumers", "wait", "billing")
+            self.assertEqual([change["payload"] for change in receiver.processed], list(range(1, number + 1)))
+        self.assertEqual(server.stop(), 0)
+
+    def test_the_position_of_a_processed_message(self):
+        """The table with which a worker recognizes a repetition."""
+        database = self.database()
+        table, insert = (text for text in blocks(PAGE, "sql")[-1].split(";")[:2])
+        database.run(table)
+        for _ in range(2):
+            database.run(insert)
+        self.assertEqual(database.rows("select pos from processed"), [{"pos": "1-4711"}])
+
     def test_messages_that_nobody_moves_are_a_problem(self):
         database = self.database()
         pages = Pages(self.serve(self.reader(database)))

@@ -57,20 +57,26 @@ class ConsumersTest(LeasedTest):
         return Database(urllib.parse.urlunsplit(parts._replace(netloc=f"{role}:{PASSWORD}@{place}")))
 
 
-class Broken(ConsumersTest):
+class BrokenTest(ConsumersTest):
+    """`db` is the database, `server` a running `skua serve`."""
+
     def table(self, name):
         number = self.db.value(f"select id from skua.consumers where name = '{name}' and role = 'live'")
         return f"skua.{name}_{number}"
 
-    def fetch(self, name, token):
-        body = json.dumps({"consumer": name, "max": 10000}).encode()
+    def pull(self, action, name, token, **fields):
+        """The status and the answer of a request to /pull/ACTION."""
+        body = json.dumps({"consumer": name, **fields}).encode()
         headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.server.url}/pull/fetch", body, headers)
+        request = urllib.request.Request(f"{self.server.url}/pull/{action}", body, headers)
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
+
+    def fetch(self, name, token):
+        return self.pull("fetch", name, token, max=10000)
 
     def run_cure(self, name, wanted):
         """Runs the command of the printed cure that contains a text."""
@@ -80,6 +86,8 @@ class Broken(ConsumersTest):
         else:
             self.db.run(command)
 
+
+class Broken(BrokenTest):
     def setUp(self):
         super().setUp()
         self.db = self.database()

@@ -17,7 +17,7 @@ import urllib.request
 import uuid
 
 from changes import ChangeClient
-from harness import free_port, wait_for
+from harness import SIM, Sim, free_port, wait_for
 from made import busy_network
 from shifted_clock import shifted_environment
 from test_documents import blocks
@@ -373,6 +373,19 @@ class Pull(LeasedTest):
         self.assertEqual(metrics['skua_feed_batch_results_total{result="failed"}'], 1)
         self.assertEqual(metrics['skua_feed_batch_results_total{result="lease_lost"}'], 1)
         self.assertGreaterEqual(metrics['skua_feed_batch_results_total{result="acknowledged"}'], 2)
+
+    def test_changes_that_do_not_pass_the_filter_do_not_delay_an_answer(self):
+        self.skua(self.db, "consumers", "set", "archive", "--topic", "orders", "--lanes", "64")
+        network = Sim([SIM, "--accounts", "20", "--rate", "1000", "--oddities", "0"])
+        self.addCleanup(network.kill)
+        indexer = self.indexer(self.db, network.url, "--cursor", "oldest")
+        before = self.end(self.db)
+        wait_for("changes", lambda: self.end(self.db) > before, alive=[indexer])
+        # The log grows while each lane is read.
+        self.assertEqual(self.call("fetch", wait_seconds=1), {"changes": []})
+        self.db.run("select skua.enqueue('orders', 'a', '1')")
+        message, = self.call("fetch", wait_seconds=20)["changes"]
+        self.assertEqual(message["key"], "a")
 
     def test_a_holder_that_lost_its_lease_cannot_acknowledge(self):
         former = self.call("fetch", max=5)

@@ -347,9 +347,16 @@ bool PullServer::fetch(postgres::Session& session, Waiting& waiting,
                                      *filter);
   const auto& batch = changes.batch;
   const auto now = SteadyClock::now();
-  if (!batch && (changes.has_more || now < waiting.until)) {
-    waiting.next_search = changes.has_more ? now : now + tuning.idle;
-    return false;
+  if (!batch) {
+    // A search ends when it has read each lane to the end of the log. New changes that do not pass
+    // the filter would let it continue forever.
+    waiting.lanes_at_end += changes.is_at_end ? 1 : 0;
+    const bool continues = changes.has_more && waiting.lanes_at_end < consumer.lanes;
+    if (!continues) waiting.lanes_at_end = 0;
+    if (continues || now < waiting.until) {
+      waiting.next_search = continues ? now : now + tuning.idle;
+      return false;
+    }
   }
   if (batch) count_batch(metrics_, *batch);
   waiting.exchange->answer(Response{.body = batch ? batch_json(*batch) : R"({"changes":[]})"});

@@ -90,6 +90,8 @@ class PullServer {
     std::chrono::steady_clock::time_point until;
     /// The time of the next search for changes.
     std::chrono::steady_clock::time_point next_search = {};
+    /// The number of lanes that this search has read to the end of the log.
+    std::int32_t lanes_at_end = 0;
   };
 
   void accept(PullAction action, const std::shared_ptr<http_server::Exchange>& exchange);

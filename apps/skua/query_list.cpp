@@ -156,6 +156,12 @@ std::string shown_name(std::string_view argument) {
   return shown;
 }
 
+std::string usage_of(const NamedQuery& query) {
+  std::string text = query.name;
+  for (const std::string& argument : query.arguments) text += " " + shown_name(argument);
+  return text;
+}
+
 std::vector<std::string> read_arguments(const NamedQuery& query,
                                         const std::vector<std::string>& texts) {
   std::vector<std::string> values;

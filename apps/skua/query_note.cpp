@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "index.hpp"
 #include "postgres/rows.hpp"
 #include "tables/filter_table.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 
@@ -240,6 +242,16 @@ std::vector<QueryNote> missing_records(postgres::Session& session, const NamedQu
   const auto collections = collections_read(session, query);
   add_filter_notes(*tables::load_filter(session), collections, invocation, notes);
   return notes;
+}
+
+void print_note(const QueryNote& note) {
+  std::string text = "note: " + note.text;
+  for (const std::string& command : note.commands) text += "\n  " + command;
+  print_progress(text, stderr);
+}
+
+void print_notes(const std::vector<QueryNote>& notes) {
+  for (const QueryNote& note : notes) print_note(note);
 }
 
 std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation& invocation) {

@@ -25,8 +25,14 @@ def collection_of(uri):
 
 
 def target(reference, collection=None):
-    """The AT-URI of a strongRef or a URI, if it names a record by DID, and of this collection; otherwise None."""
-    uri = reference.get("uri") if isinstance(reference, dict) else reference
+    """The AT-URI of a strongRef or a URI, if it names a record by DID, and of this collection; otherwise None. A strongRef
+    whose CID is not one of a record refers to nothing."""
+    uri = reference
+    if isinstance(reference, dict):
+        uri = reference.get("uri")
+        cid = atproto.cid_bytes(reference["cid"]) or b""
+        if len(cid) != 36 or not cid.startswith(b"\x01\x71\x12\x20"):
+            return None
     parts = atproto.parse_at_uri(uri) if uri else None
     return uri if parts and collection in (None, parts[1]) else None
 

@@ -130,16 +130,6 @@ std::string json_text(const postgres::Rows& rows, std::size_t count, bool has_mo
   return result.dump(2, ' ', true) + "\n";
 }
 
-void print_note(const QueryNote& note) {
-  std::string text = "note: " + note.text;
-  for (const std::string& command : note.commands) text += "\n  " + command;
-  print_progress(text, stderr);
-}
-
-void print_notes(const std::vector<QueryNote>& notes) {
-  for (const QueryNote& note : notes) print_note(note);
-}
-
 void append(std::vector<QueryNote>& notes, std::vector<QueryNote> more) {
   notes.insert(notes.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
@@ -187,12 +177,6 @@ void print_answer(postgres::Session& session, const Execution& execution,
   }
   std::fflush(stdout);
   print_notes(notes);
-}
-
-std::string usage_of(const NamedQuery& query) {
-  std::string text = query.name;
-  for (const std::string& argument : query.arguments) text += " " + shown_name(argument);
-  return text;
 }
 
 int list_queries(const Invocation& /*invocation*/) {

@@ -225,6 +225,14 @@ void Session::copy(const std::string& table, const std::string& columns, const C
   });
 }
 
+std::uint64_t Session::copy_out(const std::string& query, const std::string& options,
+                                const std::function<void(std::string_view)>& take) {
+  return impl_->noting([&] {
+    return receive_rows(impl_->connection.handle(),
+                        "COPY (" + query + ") TO STDOUT (" + options + ")", take);
+  });
+}
+
 void Session::limit_lock_waits(std::chrono::milliseconds patience) {
   run("SET lock_timeout = " + std::to_string(patience.count()));
 }

@@ -29,6 +29,7 @@ CREATE UNIQUE INDEX lists_pkey ON bsky.lists USING btree (actor_id, rkey);
 CREATE UNIQUE INDEX notification_declarations_pkey ON bsky.notification_declarations USING btree (actor_id, rkey);
 CREATE UNIQUE INDEX postgates_pkey ON bsky.postgates USING btree (actor_id, rkey);
 CREATE INDEX posts_content ON bsky.posts USING gin (mentions, all_tags, links, link_hosts) WHERE ((mentions IS NOT NULL) OR (all_tags IS NOT NULL) OR (links IS NOT NULL) OR (link_hosts IS NOT NULL));
+CREATE INDEX posts_out_of_order ON bsky.posts USING btree (actor_id, LEAST(created_at, indexed_at)) WHERE ((cid IS NOT NULL) AND (bsky.is_in_key_order(rkey, LEAST(created_at, indexed_at)) IS NOT TRUE));
 CREATE INDEX posts_parent ON bsky.posts USING btree (parent_actor, parent_rkey) WHERE (parent_actor IS NOT NULL);
 CREATE UNIQUE INDEX posts_pkey ON bsky.posts USING btree (actor_id, rkey);
 CREATE INDEX posts_quote ON bsky.posts USING btree (quote_actor, quote_rkey) WHERE (quote_actor IS NOT NULL);
@@ -37,6 +38,7 @@ CREATE INDEX posts_sort_at ON bsky.posts USING btree (LEAST(created_at, indexed_
 CREATE UNIQUE INDEX profiles_pkey ON bsky.profiles USING btree (actor_id, rkey);
 CREATE INDEX records_collection ON bsky.records USING btree (collection_id, indexed_at);
 CREATE UNIQUE INDEX records_pkey ON bsky.records USING btree (actor_id, collection_id, rkey);
+CREATE INDEX reposts_out_of_order ON bsky.reposts USING btree (actor_id, LEAST(created_at, indexed_at)) WHERE (bsky.is_in_key_order(rkey, LEAST(created_at, indexed_at)) IS NOT TRUE);
 CREATE UNIQUE INDEX reposts_pkey ON bsky.reposts USING btree (actor_id, rkey);
 CREATE INDEX reposts_subject ON bsky.reposts USING btree (subject_actor, subject_rkey, actor_id);
 CREATE UNIQUE INDEX rkeys_pkey ON bsky.rkeys USING btree (actor_id, collection_id, rkey);

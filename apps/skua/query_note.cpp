@@ -388,7 +388,9 @@ std::vector<QueryNote> missing_subjects(postgres::Session& session, const NamedQ
   Subjects subjects(session, invocation);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string& argument = query.arguments[i];
-    if (argument == "account" || argument == "labeler") subjects.look_at_account(values[i]);
+    if (argument == "account" || argument == "other" || argument == "labeler") {
+      subjects.look_at_account(values[i]);
+    }
     if (argument == "post" || argument == "record") subjects.look_at_record(values[i]);
     if (argument == "target") subjects.look_at_target(values[i]);
   }

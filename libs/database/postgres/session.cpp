@@ -199,6 +199,10 @@ Rows Session::run(const std::string& sql) {
   return impl_->perform([&] { return impl_->connection.run(sql); });
 }
 
+Rows Session::run_single(const std::string& sql) {
+  return impl_->perform([&] { return impl_->connection.run_single(sql); });
+}
+
 Rows Session::execute(const Statement& statement, const Params& params) {
   impl_->nuls_removed += params.nuls_removed();
   return impl_->perform(

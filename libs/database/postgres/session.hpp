@@ -66,6 +66,9 @@ class Session {
 
   /// Runs SQL text without parameters; several statements are allowed outside a transaction block.
   Rows run(const std::string& sql);
+  /// Runs one statement without parameters. The extended protocol refuses a text with several
+  /// statements, so that SQL of a user within the text cannot end the statement.
+  Rows run_single(const std::string& sql);
   /// Runs a prepared statement. The first use of a statement prepares it. Throws DefectError if a
   /// parameter has another type than the statement requires.
   Rows execute(const Statement& statement, const Params& params);

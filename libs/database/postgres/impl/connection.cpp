@@ -238,6 +238,14 @@ pqxx::result Connection::run(const std::string& sql) {
   return library_->direct.exec(sql);
 }
 
+pqxx::result Connection::run_single(const std::string& sql) {
+#if PQXX_VERSION_MAJOR >= 7
+  return library_->direct.exec(sql, pqxx::params{});
+#else
+  return library_->direct.exec_params(sql);
+#endif
+}
+
 void Connection::prepare(const std::string& name, const std::string& sql) {
   library_->prepare(name, sql);
 }

@@ -32,6 +32,8 @@ class Connection {
   pg_conn* handle() const { return handle_; }
 
   pqxx::result run(const std::string& sql);
+  /// Runs one statement by the extended protocol, which refuses several.
+  pqxx::result run_single(const std::string& sql);
   void prepare(const std::string& name, const std::string& sql);
   /// Runs a statement. The first use of a statement prepares it.
   pqxx::result execute(const std::string& name, const std::string& sql,

@@ -19,7 +19,7 @@ BEGIN
       WHEN '_collection' THEN 'The collection of ' || target || ' (bsky.collections.id).'
       WHEN '_rkey' THEN 'The record key of ' || target || ', as a number.'
       WHEN '_cid' THEN CASE WHEN place.is_view THEN 'The CID' ELSE 'SHA-256' END || ' of the referenced version of ' || target || '.'
-      WHEN '_uri' THEN 'The AT-URI of ' || target || '; null if there is none. A reference that does not contain a DID is in extra.'
+      WHEN '_uri' THEN 'The AT-URI of ' || target || '; null if there is none. A condition on it reads all rows: compare the key. A reference that does not contain a DID is in extra.'
       WHEN '_did' THEN 'The DID of ' || target || '.'
       WHEN '_handle' THEN 'The handle of ' || target || '; null if it is not known.'
       WHEN '_name' THEN 'The handle of ' || target || ', or its DID if it has no handle.'
@@ -41,7 +41,7 @@ BEGIN
   EXECUTE format('COMMENT ON TABLE %s IS %L', stored, content || ': the records of ' || nsid || '.' || note);
   EXECUTE format('COMMENT ON VIEW %s IS %L', shown, content || '. Records of inactive accounts are hidden. Compare keys and not URIs: bsky.resolve_uri returns the key of a URI.');
   FOR name, text_in_table, text_in_view IN VALUES
-    ('uri', NULL, 'The AT-URI of the record.'),
+    ('uri', NULL, 'The AT-URI of the record. A condition on it reads all rows: compare the key, which bsky.resolve_uri returns.'),
     ('did', NULL, 'The DID of the author.'),
     ('handle', NULL, 'The handle of the author; null if it is not known.'),
     -- Some records have a name of their own.

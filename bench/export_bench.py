@@ -94,12 +94,13 @@ def parquet(db, file, options, rows, report):
     if subprocess.run([python, "-c", "import duckdb"], capture_output=True, check=False).returncode != 0:
         print("parquet: this Python cannot import duckdb", flush=True)
         return
-    printed = subprocess.run(list(map(str, export(db, RELATIONS["view"], "parquet", file))), capture_output=True, text=True, check=False).stderr
-    # The steps name no password.
+    # The steps would not repeat the password of --database.
+    environment = {**os.environ, "SKUA_DATABASE_URL": db.url}
+    printed = subprocess.run([BIN / "skua", "export", RELATIONS["view"], "--format", "parquet", "--output", file], capture_output=True,
+                             text=True, env=environment, check=False).stderr
     steps = printed.split("\n", 1)[1].replace("python3", python)
     begin = time.monotonic()
-    subprocess.run(["sh", "-e"], input=steps, text=True, check=True, stderr=subprocess.DEVNULL,
-                   env={**os.environ, "SKUA_DATABASE_URL": db.url})
+    subprocess.run(["sh", "-e"], input=steps, text=True, check=True, stderr=subprocess.DEVNULL, env=environment)
     seconds = time.monotonic() - begin
     db.run("drop table if exists public.back")
     read_back.read_parquet(db, python, file, RELATIONS["view"], "public.back")
@@ -147,7 +148,7 @@ def main():
             kills = killed(db, file, options.rows)
             compare(db, file, "csv", RELATIONS["view"])
             print(f"killed {report.figure('kills', kills, '.0f')} times and continued: equal when it is read back", flush=True)
-            parquet(db, folder / "view.parquet", options, options.rows, report)
+            parquet(db, folder / "rows.parquet", options, options.rows, report)
     finally:
         server.destroy()
 

@@ -108,6 +108,8 @@ def measure(options, name):
 READER = """select p.rkey, p.text, s.likes from bsky.posts p left join bsky.post_stats s using (actor_id, rkey)
 where p.actor_id = 1 + {number} % (select max(id) from bsky.actors) and p.cid is not null order by p.rkey desc limit 20;
 """
+# The time in which the tables of the hostile projections are built.
+BUILD_SECONDS = 40
 # The projections that the figures of the lag concern.
 OTHERS = f"""select coalesce(max(skua.change_log_end() - l.pos), 0) from skua.consumer_lanes l join skua.consumers c on c.id = l.consumer_id
 where c.role = 'live' and c.name <> all ('{{{", ".join(hostile_projections.NAMES)}}}'::text[])"""
@@ -193,9 +195,12 @@ def beside_projections(options):
         measure_beside(installation, "without", options.seconds, report)
         # They do not stop during the measurement.
         hostile_projections.add(lambda *arguments: skua(db, *arguments), db, folder,
-                                ("batch=16", "max_attempts=1000000", "retry_ms=50", "max_retry_ms=100"))
+                                ("batch=16", "max_attempts=1000000", "retry_ms=50", "max_retry_ms=100"), BUILD_SECONDS,
+                                BUILD_SECONDS * options.rate)
+        end = db.value("select skua.change_log_end()") + BUILD_SECONDS * options.rate
         wait_for("the builds", lambda: hostile_projections.are_built(db), seconds=300, alive=[installation.run])
         hostile_projections.turn_hostile(db)
+        wait_for("their attacks", lambda: db.value("select skua.change_log_end()") > end, seconds=600, alive=[installation.run])
         measure_beside(installation, "with", options.seconds, report)
         for name in hostile_projections.NAMES:
             skua(db, "consumers", "set", name, "--set", "max_attempts=2")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""query_bench.py [--quick] [--part queries|questions|index|all] [--rows N] [--records N] [--posts N] [--rounds N]
+"""query_bench.py [--quick] [--part queries|questions|popular|index|all] [--rows N] [--records N] [--posts N] [--rounds N]
 
-Measures the README's queries with a million likes, the questions of docs/queries.md, and the cost of the indexes on
-posts. For the README's queries live_bench.py loads the rows: likes, reposts, follows and posts in the network's
+Measures the README's queries with a million likes, the questions of docs/queries.md, questions about a post, an account and a
+list with very many records, and the cost of the indexes on posts. For the README's queries live_bench.py loads the rows: likes, reposts, follows and posts in the network's
 proportions, and a stub for each post that they name. For the questions people_data.py makes a small network.
 bench/README.md explains the results. Needs a release build.
 
@@ -10,6 +10,7 @@ bench/README.md explains the results. Needs a release build.
   --rows    rows loaded for the queries; 72 % are likes (default 1400000)
   --records records of the network for the questions (default 1500000), of so many --accounts (default 100000)
   --posts   posts written for the cost of each index (default 1000000)
+  --popular records of the network with popular subjects (default 3000000), of so many --people (default 250000)
   --rounds  the number of measurements of each (default 5)
 
 Example: bench/query_bench.py --part queries --rows 140000
@@ -33,6 +34,7 @@ from report import Report  # noqa: E402
 
 # live_bench adds the folder of the end-to-end tests to the path.
 import people_data  # noqa: E402
+import popular_data  # noqa: E402
 from test_documents import queries as questions_of_the_document  # noqa: E402
 from test_documents import queries_of_the_readme, variables  # noqa: E402
 
@@ -47,6 +49,23 @@ INDEXES = {
 }
 # As `skua run` and as `skua backfill` write them.
 ORDERS = {"by time": "at", "by account": "actor, at"}
+# The questions about popular subjects: before and after their optional index is added.
+POPULAR = {
+    "newest likes": ("newest-likes", "select name, sort_at from bsky.likes_of('{post}', 50)"),
+    "newest reposts": ("newest-reposts", "select name, sort_at from bsky.reposts_of('{post}', 50)"),
+    "newest followers": ("newest-followers", "select name, sort_at from bsky.followers_of('{account}', 50)"),
+    "newest members": ("newest-members", "select name, sort_at from bsky.members_of('{list}', 50)"),
+    "name": ("names", "select did from bsky.actors_view where name = 'n4711.test'"),
+    "beginning of a name": ("names", "select name from bsky.actors_view where name like 'n4711%' limit 20"),
+    "words of names": ("display-names", "select name from bsky.search_accounts('account 4711', 20)"),
+    "created_at": ("created-at", "select text from bsky.posts_view where created_at > now() - interval '1 minute' limit 50"),
+    "timeline of an importer": (None, "select * from bsky.timeline('{importer}', 50)"),
+    "timeline": (None, "select * from bsky.timeline('{account}', 50)"),
+    "feed of 4,000 accounts": (None, "select * from bsky.feed_of('bsky.app', 50)"),
+    "replies with parents, all": (None, "select count(*) from bsky.replies_view"),
+    "replies with parents, newest": (None, "select text, parent_text from bsky.replies_view order by sort_at desc limit 50"),
+    "quotes with posts, all": (None, "select count(*) from bsky.quotes_view"),
+}
 PROJECTIONS = ("post_stats", "actor_stats", "notifications", "post_rules")
 LATEST = ("select actor_id, text from measured where cid is not null "
           "order by least(created_at, indexed_at) desc limit 10")
@@ -105,6 +124,30 @@ def questions(server, records, accounts, rounds):
             print_times(name, times_of(db, query, rounds, arguments), report)
 
 
+def popular(server, records, accounts, rounds):
+    db = migrated(server, "popular")
+    start = time.monotonic()
+    subjects = popular_data.fill(db, records, accounts)
+    with Report("posts", *POPULAR) as report:
+        for table in ("posts", "likes", "follows"):
+            print(f"  {report.figure(table, db.value(f'select count(*) from bsky.{table}'), 'd')} {table}", flush=True)
+        print(f"  made in {time.monotonic() - start:.0f} s", flush=True)
+        for name, (_, query) in POPULAR.items():
+            print_times(name, times_of(db, query.format(**subjects), rounds), report)
+        added = sorted({index for index, _ in POPULAR.values() if index})
+        for index in added:
+            done = subprocess.run([BIN / "skua", "index", "add", index], check=True, text=True, stdout=subprocess.PIPE,
+                                  env={**os.environ, "SKUA_DATABASE_URL": db.url})
+            print(f"  index {done.stdout.strip()}", flush=True)
+        db.run("vacuum (analyze)")
+        for name, (index, query) in POPULAR.items():
+            if index:
+                print_times(f"{name}, with the index", times_of(db, query.format(**subjects), rounds), report)
+        own = db.rows("select relname as name, pg_relation_size(oid) as bytes from pg_class where relname like '%out_of_order'")
+        for index in own:
+            print(f"  index {index['name']}: {index['bytes']} bytes", flush=True)
+
+
 def indexes(server, posts, rounds):
     with Report(*INDEXES) as report:
         for order, by in ORDERS.items():
@@ -136,19 +179,24 @@ def indexes_in_order(db, order, by, posts, rounds, report):
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--part", choices=["queries", "questions", "index", "all"], default="all")
+    parser.add_argument("--part", choices=["queries", "questions", "popular", "index", "all"], default="all")
     parser.add_argument("--rows", type=int, default=1_400_000)
     parser.add_argument("--records", type=int, default=1_500_000)
     parser.add_argument("--accounts", type=int, default=100_000)
+    parser.add_argument("--popular", type=int, default=3_000_000)
+    parser.add_argument("--people", type=int, default=250_000)
     parser.add_argument("--posts", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    options = parse(parser, rows=2_000, records=5_000, accounts=2_000, posts=1_000, rounds=1)
+    options = parse(parser, rows=2_000, records=5_000, accounts=2_000, popular=5_000, people=2_000, posts=1_000,
+                    rounds=1)
     server = Server(options.quick)
     try:
         if options.part in ("queries", "all"):
             queries(server, options.rows, options.rounds, people(options).actors)
         if options.part in ("questions", "all"):
             questions(server, options.records, options.accounts, options.rounds)
+        if options.part in ("popular", "all"):
+            popular(server, options.popular, options.people, options.rounds)
         if options.part in ("index", "all"):
             indexes(server, options.posts, options.rounds)
     finally:

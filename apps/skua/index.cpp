@@ -20,6 +20,7 @@ namespace skua::cli {
 namespace {
 
 constexpr const char* kSortAt = "least(created_at, indexed_at)";
+constexpr const char* kSortAtColumn = "(least(created_at, indexed_at))";
 
 const Option<const OptionalIndex*> kIndex(
     {.name = "NAME",
@@ -60,16 +61,37 @@ void drop(postgres::Session& session, const OptionalIndex& index) {
 
 const std::vector<OptionalIndex>& optional_indexes() {
   static const std::vector<OptionalIndex> indexes = {
-      {"search", "posts_search", "posts", "gin", "to_tsvector('simple', text)",
-       "bsky.search finds all posts", "about 90 bytes a post"},
-      {"backlinks", "records_links", "records", "gin", "bsky.record_links(record)",
-       "bsky.backlinks finds all collections", "about 100 bytes a link"},
-      {"like-times", "likes_sort_at", "likes", "btree", kSortAt, "likes by time",
+      {"search", "posts_search", "posts", "gin", "(to_tsvector('simple', text))",
+       "to_tsvector('simple', text)", "bsky.search finds all posts", "about 90 bytes a post"},
+      {"backlinks", "records_links", "records", "gin", "(bsky.record_links(record))",
+       "bsky.record_links(record)", "bsky.backlinks finds all collections",
+       "about 100 bytes a link"},
+      {"like-times", "likes_sort_at", "likes", "btree", kSortAtColumn, kSortAt, "likes by time",
        "about 22 bytes a row"},
-      {"repost-times", "reposts_sort_at", "reposts", "btree", kSortAt, "reposts by time",
-       "about 22 bytes a row"},
-      {"follow-times", "follows_sort_at", "follows", "btree", kSortAt, "follows by time",
-       "about 22 bytes a row"},
+      {"repost-times", "reposts_sort_at", "reposts", "btree", kSortAtColumn, kSortAt,
+       "reposts by time", "about 22 bytes a row"},
+      {"follow-times", "follows_sort_at", "follows", "btree", kSortAtColumn, kSortAt,
+       "follows by time", "about 22 bytes a row"},
+      {"newest-likes", "likes_newest", "likes", "btree",
+       "subject_rkey, (least(created_at, indexed_at))", nullptr,
+       "the newest likes of a post with very many", "about 32 bytes a like"},
+      {"newest-reposts", "reposts_newest", "reposts", "btree",
+       "subject_rkey, (least(created_at, indexed_at))", nullptr,
+       "the newest reposts of a post with very many", "about 32 bytes a repost"},
+      {"newest-followers", "follows_newest", "follows", "btree",
+       "subject_actor, (least(created_at, indexed_at))", nullptr,
+       "the newest followers of an account with very many", "about 32 bytes a follow"},
+      {"newest-members", "list_items_newest", "list_items", "btree",
+       "list_rkey, (least(created_at, indexed_at))", nullptr,
+       "the newest accounts of a list with very many", "about 32 bytes a member"},
+      {"created-at", "posts_created_at", "posts", "btree", "created_at", nullptr,
+       "posts by created_at", "about 22 bytes a post"},
+      {"names", "actors_name", "actors", "btree", "(coalesce(handle, did)) text_pattern_ops",
+       "coalesce(handle, did)", "accounts by name, and by its beginning",
+       "about 34 bytes an account"},
+      {"display-names", "profiles_words", "profiles", "gin",
+       "(to_tsvector('simple', display_name))", "to_tsvector('simple', display_name)",
+       "accounts by words of their display names", "about 57 bytes a profile"},
   };
   return indexes;
 }
@@ -128,12 +150,14 @@ int index_add(const Invocation& invocation) {
   }
   if (before == Progress::Incomplete) drop(session, index);
   if (before != Progress::Complete) {
-    session.run(fmt::format("CREATE INDEX CONCURRENTLY {} ON bsky.{} USING {} (({}))", index.index,
-                            index.table, index.method, index.expression));
+    session.run(fmt::format("CREATE INDEX CONCURRENTLY {} ON bsky.{} USING {} ({})", index.index,
+                            index.table, index.method, index.columns));
   }
   // The planner uses the statistics of the expression for other plans too.
-  session.run(fmt::format("CREATE STATISTICS IF NOT EXISTS bsky.{} ON ({}) FROM bsky.{}",
-                          index.index, index.expression, index.table));
+  if (index.statistics != nullptr) {
+    session.run(fmt::format("CREATE STATISTICS IF NOT EXISTS bsky.{} ON ({}) FROM bsky.{}",
+                            index.index, index.statistics, index.table));
+  }
   session.run(fmt::format("ANALYZE bsky.{}", index.table));
   fmt::print("{}: {}\n", index.name, read_index_state(session, index).size);
   return kSuccess;

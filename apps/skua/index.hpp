@@ -12,11 +12,12 @@ namespace skua::cli {
 /// An index that some queries need and the indexer does not. Each such index makes writing slower,
 /// so the user decides.
 struct OptionalIndex {
-  const char* name;    // of the command
-  const char* index;   // in schema bsky, and the name of its statistics
-  const char* table;   // in schema bsky
-  const char* method;  // as in CREATE INDEX
-  const char* expression;
+  const char* name;        // of the command
+  const char* index;       // in schema bsky, and the name of its statistics
+  const char* table;       // in schema bsky
+  const char* method;      // as in CREATE INDEX
+  const char* columns;     // as in CREATE INDEX
+  const char* statistics;  // an expression that the planner needs statistics of, or null
   const char* use;
   const char* cost;
 };

@@ -19,7 +19,7 @@ BEGIN
       WHEN '_collection' THEN 'The collection of ' || target || ' (bsky.collections.id).'
       WHEN '_rkey' THEN 'The record key of ' || target || ', as a number.'
       WHEN '_cid' THEN CASE WHEN place.is_view THEN 'The CID' ELSE 'SHA-256' END || ' of the referenced version of ' || target || '.'
-      WHEN '_uri' THEN 'The AT-URI of ' || target || '; null if there is none. A reference that does not contain a DID is in extra.'
+      WHEN '_uri' THEN 'The AT-URI of ' || target || '; null if there is none. A condition on it reads all rows: compare the key. A reference that does not contain a DID is in extra.'
       WHEN '_did' THEN 'The DID of ' || target || '.'
       WHEN '_handle' THEN 'The handle of ' || target || '; null if it is not known.'
       WHEN '_name' THEN 'The handle of ' || target || ', or its DID if it has no handle.'
@@ -41,7 +41,7 @@ BEGIN
   EXECUTE format('COMMENT ON TABLE %s IS %L', stored, content || ': the records of ' || nsid || '.' || note);
   EXECUTE format('COMMENT ON VIEW %s IS %L', shown, content || '. Records of inactive accounts are hidden. Compare keys and not URIs: bsky.resolve_uri returns the key of a URI.');
   FOR name, text_in_table, text_in_view IN VALUES
-    ('uri', NULL, 'The AT-URI of the record.'),
+    ('uri', NULL, 'The AT-URI of the record. A condition on it reads all rows: compare the key, which bsky.resolve_uri returns.'),
     ('did', NULL, 'The DID of the author.'),
     ('handle', NULL, 'The handle of the author; null if it is not known.'),
     -- Some records have a name of their own.
@@ -56,7 +56,7 @@ BEGIN
     ('cid', 'SHA-256 of the block of the record (bsky.cid_text returns the CID).', 'The CID of this version of the record.'),
     ('created_at', 'The creation time that the record states. It can be any time. Times before 0001-01-02 and after 9999-12-30 are stored as these, with the text in extra. Null if the record states none.', NULL),
     ('indexed_at', 'The time at which this version of the record was indexed.', NULL),
-    ('extra', 'The fields of the record that have no column, as JSON; null if there are none.', NULL),
+    ('extra', 'The fields of the record that have no column, or whose column does not have their exact value, as JSON; null if there are none. Keys that begin with $ are not fields: $avatar and $banner have the MIME type and size of a blob, $type is null if the record has none, and $cbor is the block of a record that JSON cannot hold.', NULL),
     ('rkey_text', NULL, 'The record key as text. Use it in JavaScript, whose numbers are exact up to 2^53 only.'),
     ('url', NULL, 'The URL of the record on bsky.app.'),
     ('has_doubtful_time', NULL, 'True if created_at differs by more than a day from the time in the record key. Null if the key is not a timestamp or created_at is null.')

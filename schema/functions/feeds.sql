@@ -112,7 +112,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
     WHERE (SELECT s.sort_at FROM since s) IS NULL AND cardinality(account_ids) > max_rows
   ),
   accounts AS MATERIALIZED (
-    SELECT a.id FROM unnest(account_ids) AS a(id) WHERE cardinality(account_ids) <= max_rows
+    SELECT a.id FROM unnest(account_ids) AS a(id) WHERE (cardinality(account_ids) <= max_rows) IS NOT FALSE
     UNION ALL
     SELECT n.id FROM newest n
     WHERE n.sort_at >= coalesce((SELECT w.sort_at FROM newest w ORDER BY w.sort_at DESC NULLS LAST OFFSET max_rows - 1 LIMIT 1),

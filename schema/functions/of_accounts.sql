@@ -9,6 +9,36 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.followers_of(text) IS 'The active accounts that follow an account, each once, with the follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
 
+-- As bsky.likes_of(text, int4, timestamptz). Both indexes begin with the subject; only the optional one has the order.
+CREATE OR REPLACE FUNCTION bsky.followers_of(account text, max_rows int4, before timestamptz DEFAULT NULL)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.graph.follow/' || bsky.rkey_text(n.actor_id, 7, n.rkey), n.sort_at,
+         n.actor_id, n.rkey
+  FROM (SELECT bsky.actor_id(account) OFFSET 0) k(id) CROSS JOIN LATERAL (
+    (SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
+     WHERE f.subject_actor = k.id AND least(f.created_at, f.indexed_at) < coalesce(before, 'infinity')
+       AND (SELECT skua.has_index('follows_newest'))
+       AND (SELECT true FROM bsky.follows d WHERE d.subject_actor = f.subject_actor AND d.actor_id = f.actor_id AND d.rkey < f.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = f.actor_id) IS NOT FALSE
+     ORDER BY least(f.created_at, f.indexed_at) DESC LIMIT max_rows)
+    UNION ALL
+    (SELECT s.actor_id, s.rkey, s.sort_at FROM (
+       SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
+       WHERE f.subject_actor = k.id AND least(f.created_at, f.indexed_at) < coalesce(before, 'infinity')
+         AND (SELECT NOT skua.has_index('follows_newest'))
+       ORDER BY least(f.created_at, f.indexed_at) DESC OFFSET 0) s
+     WHERE (SELECT true FROM bsky.follows d WHERE d.subject_actor = k.id AND d.actor_id = s.actor_id AND d.rkey < s.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
+     LIMIT max_rows)) n
+  JOIN bsky.actors a ON a.id = n.actor_id
+  WHERE (SELECT o.active FROM bsky.actors o WHERE o.id = k.id) IS NOT FALSE
+  ORDER BY n.sort_at DESC LIMIT max_rows
+$$;
+COMMENT ON FUNCTION bsky.followers_of(text, int4, timestamptz) IS 'The newest followers of an account, newest first, as bsky.followers_of(text) has them. With before only those whose sort_at is earlier. At most max_rows rows. `skua index add newest-followers` makes it fast for an account with very many followers.';
+
 CREATE OR REPLACE FUNCTION bsky.follows_of(account text)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$

@@ -32,6 +32,99 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.reposts_of(text) IS 'The accounts that reposted a post, each once, with the repost (uri) and its time (sort_at). The post is an AT-URI or a bsky.app URL.';
 
+-- The newest accounts of a subject with very many. An optional index has them in this order. In its part of the query, `+ 0`
+-- leaves the planner no other index: it expects few rows of a subject, and would read and sort all of them. Without the index all
+-- are sorted, before duplicates and inactive accounts are left out.
+CREATE OR REPLACE FUNCTION bsky.likes_of(address text, max_rows int4, before timestamptz DEFAULT NULL)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.feed.like/' || bsky.rkey_text(n.actor_id, 2, n.rkey), n.sort_at,
+         n.actor_id, n.rkey
+  FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+    (SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.likes l
+     WHERE l.subject_rkey = k.rkey AND l.subject_actor + 0 = k.actor_id AND l.subject_collection = k.collection_id
+       AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT skua.has_index('likes_newest'))
+       AND (SELECT true FROM bsky.likes d WHERE d.subject_actor = l.subject_actor AND d.subject_rkey = l.subject_rkey
+            AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
+     ORDER BY least(l.created_at, l.indexed_at) DESC LIMIT max_rows)
+    UNION ALL
+    (SELECT s.actor_id, s.rkey, s.sort_at FROM (
+       SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.likes l
+       WHERE l.subject_rkey = k.rkey AND l.subject_actor = k.actor_id AND l.subject_collection = k.collection_id
+         AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT NOT skua.has_index('likes_newest'))
+       ORDER BY least(l.created_at, l.indexed_at) DESC OFFSET 0) s
+     WHERE (SELECT true FROM bsky.likes d WHERE d.subject_actor = k.actor_id AND d.subject_rkey = k.rkey
+            AND d.actor_id = s.actor_id AND d.subject_collection = k.collection_id AND d.rkey < s.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
+     LIMIT max_rows)) n
+  JOIN bsky.actors a ON a.id = n.actor_id
+  ORDER BY n.sort_at DESC LIMIT max_rows
+$$;
+COMMENT ON FUNCTION bsky.likes_of(text, int4, timestamptz) IS 'The newest likes of a record, newest first, as bsky.likes_of(text) has them. With before only those whose sort_at is earlier. At most max_rows rows. `skua index add newest-likes` makes it fast for a record with very many likes.';
+
+CREATE OR REPLACE FUNCTION bsky.reposts_of(address text, max_rows int4, before timestamptz DEFAULT NULL)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.feed.repost/' || bsky.rkey_text(n.actor_id, 3, n.rkey), n.sort_at,
+         n.actor_id, n.rkey
+  FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+    (SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.reposts l
+     WHERE l.subject_rkey = k.rkey AND l.subject_actor + 0 = k.actor_id AND l.subject_collection = k.collection_id
+       AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT skua.has_index('reposts_newest'))
+       AND (SELECT true FROM bsky.reposts d WHERE d.subject_actor = l.subject_actor AND d.subject_rkey = l.subject_rkey
+            AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
+     ORDER BY least(l.created_at, l.indexed_at) DESC LIMIT max_rows)
+    UNION ALL
+    (SELECT s.actor_id, s.rkey, s.sort_at FROM (
+       SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.reposts l
+       WHERE l.subject_rkey = k.rkey AND l.subject_actor = k.actor_id AND l.subject_collection = k.collection_id
+         AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT NOT skua.has_index('reposts_newest'))
+       ORDER BY least(l.created_at, l.indexed_at) DESC OFFSET 0) s
+     WHERE (SELECT true FROM bsky.reposts d WHERE d.subject_actor = k.actor_id AND d.subject_rkey = k.rkey
+            AND d.actor_id = s.actor_id AND d.subject_collection = k.collection_id AND d.rkey < s.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
+     LIMIT max_rows)) n
+  JOIN bsky.actors a ON a.id = n.actor_id
+  ORDER BY n.sort_at DESC LIMIT max_rows
+$$;
+COMMENT ON FUNCTION bsky.reposts_of(text, int4, timestamptz) IS 'The newest reposts of a post, newest first, as bsky.reposts_of(text) has them. With before only those whose sort_at is earlier. At most max_rows rows. `skua index add newest-reposts` makes it fast for a post with very many reposts.';
+
+CREATE OR REPLACE FUNCTION bsky.members_of(list text, max_rows int4 DEFAULT NULL, before timestamptz DEFAULT NULL)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT coalesce(a.handle, a.did), a.did, bsky.uri(n.list_actor, 10, n.rkey), n.sort_at, n.subject_actor, n.rkey
+  FROM bsky.resolve_uri(list) k CROSS JOIN LATERAL (
+    (SELECT l.list_actor, l.subject_actor, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.list_items l
+     WHERE l.list_rkey = k.rkey AND l.list_actor + 0 = k.actor_id AND l.actor_id + 0 = k.actor_id
+       AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT skua.has_index('list_items_newest'))
+       AND (SELECT true FROM bsky.list_items d WHERE d.list_actor = l.list_actor AND d.list_rkey = l.list_rkey
+            AND d.subject_actor = l.subject_actor AND d.actor_id = l.list_actor AND d.rkey < l.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.subject_actor) IS NOT FALSE
+     ORDER BY least(l.created_at, l.indexed_at) DESC LIMIT max_rows)
+    UNION ALL
+    (SELECT s.list_actor, s.subject_actor, s.rkey, s.sort_at FROM (
+       SELECT l.list_actor, l.subject_actor, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.list_items l
+       WHERE l.list_rkey = k.rkey AND l.list_actor = k.actor_id AND l.actor_id = k.actor_id
+         AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT NOT skua.has_index('list_items_newest'))
+       ORDER BY least(l.created_at, l.indexed_at) DESC OFFSET 0) s
+     WHERE (SELECT true FROM bsky.list_items d WHERE d.list_actor = k.actor_id AND d.list_rkey = k.rkey
+            AND d.subject_actor = s.subject_actor AND d.actor_id = k.actor_id AND d.rkey < s.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.subject_actor) IS NOT FALSE
+     LIMIT max_rows)) n
+  JOIN bsky.actors a ON a.id = n.subject_actor
+  WHERE k.collection_id = 9 AND (SELECT o.active FROM bsky.actors o WHERE o.id = k.actor_id) IS NOT FALSE
+  ORDER BY n.sort_at DESC LIMIT max_rows
+$$;
+COMMENT ON FUNCTION bsky.members_of(text, int4, timestamptz) IS 'The active accounts on a list, each once, newest first, with the record (uri) and its time (sort_at). Only records by the author of the list count. With before only those whose sort_at is earlier. At most max_rows rows; null: all. The list is an AT-URI or a bsky.app URL. `skua index add newest-members` makes it fast for a list with very many accounts.';
+
 -- The rules are subqueries for each row, which look up the primary key: as joins they could read the whole table. They do
 -- not depend on bsky.is_current: while the projection is behind, its rows are still the best answer.
 CREATE OR REPLACE FUNCTION bsky.replies_of(address text, all_replies boolean DEFAULT false) RETURNS SETOF bsky.posts_view

@@ -1,4 +1,8 @@
--- Records as JSON, as their authors wrote them, from the columns of the tables.
+-- Records as JSON, as their authors wrote them, from the columns of the tables. The JSON of a record encodes to its CID
+-- (atproto.com/specs/data-model), except for a record that JSON in the database cannot hold: its block is stored, too.
+--
+-- A key of `extra` that begins with `$` is no field of the record. `$avatar` and `$banner` have the members of a blob that no
+-- column has, `$type` is null if the author wrote none, and `$cbor` is the block of the record in base64.
 
 -- `stem` is the name of the column without the ending of a reference or blob.
 CREATE OR REPLACE FUNCTION skua.record_value(table_name text, stem text, target int4) RETURNS text
@@ -16,7 +20,8 @@ BEGIN
     WHEN columns ? (stem || '_actor') AND columns ? (stem || '_rkey') THEN format('to_jsonb(%s)', uri)
     WHEN columns ? (stem || '_actor') THEN format('to_jsonb((SELECT a.did FROM bsky.actors AS a WHERE a.id = t.%s_actor))', stem)
     WHEN columns ? (stem || '_cid') THEN
-      format('CASE WHEN t.%s_cid IS NOT NULL THEN jsonb_build_object(''$type'', ''blob'', ''ref'', jsonb_build_object(''$link'', t.%1$s_cid)) END', stem)
+      format('CASE WHEN t.%s_cid IS NOT NULL THEN jsonb_build_object(''$type'', ''blob'', ''ref'', jsonb_build_object(''$link'', t.%1$s_cid)) '
+             '|| coalesce(t.extra -> ''$%1$s'', ''{}'') END', stem)
     WHEN columns ->> stem = 'bytea' THEN
       format('CASE WHEN t.%s IS NOT NULL THEN jsonb_build_object(''$bytes'', translate(encode(t.%1$s, ''base64''), E''=\n'', '''')) END', stem)
     WHEN columns ->> stem = 'timestamp with time zone' THEN format('to_jsonb(bsky.time_text(t.%s))', stem)
@@ -32,12 +37,14 @@ CREATE OR REPLACE FUNCTION skua.make_record_json() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   tables CONSTANT text := (
-    SELECT string_agg(format('SELECT k.place, t.cid, bsky.record_json(t) FROM keys AS k JOIN bsky.%I AS t '
+    SELECT string_agg(format('SELECT k.place, t.cid, bsky.record_json(t), decode(t.extra ->> ''$cbor'', ''base64'') FROM keys AS k JOIN bsky.%I AS t '
                              'ON t.actor_id = k.actor_id AND t.rkey = k.rkey WHERE k.collection_id = %s AND t.cid IS NOT NULL',
                              r.name, r.collection_id), ' UNION ALL ' ORDER BY r.collection_id)
     FROM skua.record_tables AS r);
   item record;
   fields text;
+  -- The members of `extra` that are no fields.
+  own_members CONSTANT text := '{$cbor,$avatar,$banner}';
 BEGIN
   FOR item IN SELECT r.name, c.nsid FROM skua.record_tables AS r JOIN bsky.collections AS c ON c.id = r.collection_id LOOP
     fields := (
@@ -61,22 +68,33 @@ BEGIN
     EXECUTE format($f$
       CREATE OR REPLACE FUNCTION bsky.record_json(t bsky.%I) RETURNS jsonb
       LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $b$
+      DECLARE
+        result jsonb;
       BEGIN
-        RETURN CASE WHEN t.cid IS NOT NULL THEN jsonb_build_object('$type', %L) || coalesce(
-          (SELECT jsonb_object_agg(f.field, f.value) FROM (VALUES %s) AS f(field, value) WHERE f.value IS NOT NULL), '{}')
-          || coalesce(t.extra, '{}') END;
+        IF t.cid IS NULL THEN
+          RETURN NULL;
+        END IF;
+        result := jsonb_build_object('$type', %L) || coalesce(
+          (SELECT jsonb_object_agg(f.field, f.value) FROM (VALUES %s) AS f(field, value) WHERE f.value IS NOT NULL), '{}');
+        IF t.extra IS NOT NULL THEN
+          result := result || (t.extra - %L::text[]);
+          IF t.extra ? '$type' THEN
+            result := result - '$type';
+          END IF;
+        END IF;
+        RETURN result;
       END
-      $b$ $f$, item.name, item.nsid, fields);
+      $b$ $f$, item.name, item.nsid, fields, own_members);
     EXECUTE format('COMMENT ON FUNCTION bsky.record_json(bsky.%I) IS %L', item.name,
                    'The record of a row as JSON (' || item.nsid || ').');
   END LOOP;
   EXECUTE format($f$
     CREATE OR REPLACE FUNCTION bsky.record_json(actor_ids int8[], collection_ids int4[], rkeys int8[])
-    RETURNS TABLE (place int8, cid bytea, record jsonb)
+    RETURNS TABLE (place int8, cid bytea, record jsonb, block bytea)
     LANGUAGE sql STABLE PARALLEL SAFE AS $b$
       WITH keys AS MATERIALIZED (
         SELECT * FROM unnest(actor_ids, collection_ids, rkeys) WITH ORDINALITY AS k(actor_id, collection_id, rkey, place))
-      SELECT k.place, t.cid, t.record FROM keys AS k JOIN bsky.records AS t
+      SELECT k.place, t.cid, t.record, t.block FROM keys AS k JOIN bsky.records AS t
         ON t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey
       UNION ALL %s
     $b$ $f$, tables);
@@ -85,7 +103,7 @@ $$;
 COMMENT ON FUNCTION skua.make_record_json() IS 'Makes the functions bsky.record_json again, after a change of skua.record_tables, skua.record_fields or the columns of a table.';
 
 SELECT skua.make_record_json();
-COMMENT ON FUNCTION bsky.record_json(int8[], int4[], int8[]) IS 'The current records of these keys as JSON, with the SHA-256 of each. The place of a key counts from 1; a key without a record has no row.';
+COMMENT ON FUNCTION bsky.record_json(int8[], int4[], int8[]) IS 'The current records of these keys as JSON, with the SHA-256 of each. The place of a key counts from 1; a key without a record has no row. A record that JSON in the database cannot hold exactly also has its block.';
 
 CREATE OR REPLACE FUNCTION bsky.record_json(uri text) RETURNS jsonb
 LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$

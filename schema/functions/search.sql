@@ -22,6 +22,34 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
 $$;
 COMMENT ON FUNCTION bsky.search(text, int4) IS 'Posts whose text contains words, newest first, as bsky.posts_view has them. The words are as websearch_to_tsquery reads them: all of them, "a phrase", or, -without. Without the index of `skua index add search` it searches the newest 5,000 posts only. At most max_rows rows.';
 
+CREATE OR REPLACE FUNCTION bsky.word_beginnings(words text) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT string_agg(quote_literal(w.lexeme) || ':*', ' & ')::tsquery FROM unnest(to_tsvector('simple', words)) AS w
+$$;
+COMMENT ON FUNCTION bsky.word_beginnings(text) IS 'The text search query for texts that have, for each of these words, a word that begins with it; null without a word.';
+
+-- `skua index add names` and `display-names` create the indexes. The operators are those of LIKE, for any collation.
+CREATE OR REPLACE FUNCTION bsky.search_accounts(words text, max_rows int4 DEFAULT 50) RETURNS SETOF bsky.actors_view
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT v.* FROM (
+    SELECT f.id, min(f.rank) AS rank, min(f.name) AS name FROM (
+      (SELECT a.id, CASE WHEN coalesce(a.handle, a.did) = lower(ltrim(words, '@')) THEN 0 ELSE 1 END AS rank, coalesce(a.handle, a.did) AS name
+       FROM bsky.actors a
+       WHERE coalesce(a.handle, a.did) ~>=~ lower(ltrim(words, '@')) AND coalesce(a.handle, a.did) ~<~ (lower(ltrim(words, '@')) || U&'\+10FFFF')
+         AND a.active IS NOT FALSE
+       ORDER BY coalesce(a.handle, a.did) USING ~<~ LIMIT max_rows)
+      UNION ALL
+      (SELECT p.actor_id, 2, coalesce(a.handle, a.did) FROM bsky.profiles p JOIN bsky.actors a ON a.id = p.actor_id
+       WHERE to_tsvector('simple', p.display_name) @@ bsky.word_beginnings(words) AND p.rkey = bsky.rkey_number('self')
+         AND a.active IS NOT FALSE
+       LIMIT max_rows)
+    ) f GROUP BY f.id ORDER BY 2, 3 LIMIT max_rows
+  ) k
+  CROSS JOIN LATERAL (SELECT s.* FROM bsky.actors_view s WHERE s.id = k.id OFFSET 0) v
+  ORDER BY k.rank, k.name
+$$;
+COMMENT ON FUNCTION bsky.search_accounts(text, int4) IS 'Active accounts whose name (handle, or DID) begins with the words, and then accounts whose display name has words that begin with them, as bsky.actors_view has them. `skua index add names` and `skua index add display-names` keep it from reading all accounts and profiles. At most max_rows rows.';
+
 -- A record can refer to the target in several fields. Conditions on the columns of the result reach each table.
 CREATE OR REPLACE FUNCTION bsky.links_to(target text)
 RETURNS TABLE (collection_id int4, path text, actor_id int8, rkey int8, indexed_at timestamptz)

@@ -16,3 +16,12 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
               ELSE 9000000000000000000 END
 $$;
 COMMENT ON FUNCTION bsky.tid_at(timestamptz) IS 'The number of the first timestamp identifier of a time, for comparisons with record keys. A time before 1970 gives 0, and one after 2199 a larger number than all others.';
+
+-- PL/pgSQL: the planner does not replace the call, so that a query plans both cases and runs one.
+CREATE OR REPLACE FUNCTION skua.has_index(index_name text) RETURNS boolean
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = to_regclass('bsky.' || index_name) AND i.indisvalid);
+END
+$$;
+COMMENT ON FUNCTION skua.has_index(text) IS 'True if an optional index of schema bsky exists and is complete.';

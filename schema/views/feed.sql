@@ -74,6 +74,100 @@ COMMENT ON COLUMN bsky.posts_view.violates_embedding_rules IS 'True if the postg
 COMMENT ON COLUMN bsky.posts_view.is_hidden IS 'True if the author of the thread hides the reply. Null unless the projection post_rules is current (bsky.is_current).';
 COMMENT ON COLUMN bsky.posts_view.has_invalid_root IS 'True if the parent belongs to another thread than the reply states. Null unless the projection post_rules is current (bsky.is_current).';
 
+-- Both posts of a reply in one row. A join of two posts_view on URIs compares computed texts. PostgreSQL multiplies the chances
+-- of both columns of a key, and would expect one row of a join; with OFFSET it looks up each parent.
+CREATE OR REPLACE VIEW bsky.replies_view AS
+SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 1, t.rkey) AS uri,
+       a.did, a.handle,
+       coalesce(a.handle, a.did) AS name,
+       t.text, t.langs,
+       least(t.created_at, t.indexed_at) AS sort_at,
+       'at://' || parent_a.did || '/app.bsky.feed.post/' || bsky.rkey_text(parent.actor_id, 1, parent.rkey) AS parent_uri,
+       parent_a.did AS parent_did, parent_a.handle AS parent_handle,
+       coalesce(parent_a.handle, parent_a.did) AS parent_name,
+       parent.text AS parent_text, parent.langs AS parent_langs,
+       least(parent.created_at, parent.indexed_at) AS parent_sort_at,
+       CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.violates_threadgate, false) END AS violates_threadgate,
+       CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.is_hidden, false) END AS is_hidden,
+       CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.has_invalid_root, false) END AS has_invalid_root,
+       t.actor_id, t.rkey, t.parent_actor, t.parent_rkey
+FROM bsky.posts t
+JOIN bsky.actors a ON a.id = t.actor_id
+CROSS JOIN LATERAL (
+  SELECT p.* FROM bsky.posts p WHERE p.actor_id = t.parent_actor AND p.rkey = t.parent_rkey AND p.cid IS NOT NULL OFFSET 0) parent
+JOIN bsky.actors parent_a ON parent_a.id = t.parent_actor
+LEFT JOIN bsky.post_rules rules ON rules.actor_id = t.actor_id AND rules.rkey = t.rkey
+WHERE t.cid IS NOT NULL
+  AND t.parent_actor IS NOT NULL
+  AND a.active IS NOT FALSE
+  AND parent_a.active IS NOT FALSE;
+COMMENT ON VIEW bsky.replies_view IS 'Replies and their parents, if Skua has both posts. Replies and parents of inactive accounts are hidden.';
+COMMENT ON COLUMN bsky.replies_view.uri IS 'The AT-URI of the reply.';
+COMMENT ON COLUMN bsky.replies_view.did IS 'The DID of the author of the reply.';
+COMMENT ON COLUMN bsky.replies_view.handle IS 'The handle of the author of the reply; null if it is not known.';
+COMMENT ON COLUMN bsky.replies_view.name IS 'The handle of the author of the reply, or its DID if it has no handle.';
+COMMENT ON COLUMN bsky.replies_view.text IS 'The text of the reply.';
+COMMENT ON COLUMN bsky.replies_view.langs IS 'The languages of the reply, as its author states them.';
+COMMENT ON COLUMN bsky.replies_view.sort_at IS 'The earlier one of the times at which the reply was created and indexed. It has an index.';
+COMMENT ON COLUMN bsky.replies_view.parent_uri IS 'The AT-URI of the parent.';
+COMMENT ON COLUMN bsky.replies_view.parent_did IS 'The DID of the author of the parent.';
+COMMENT ON COLUMN bsky.replies_view.parent_handle IS 'The handle of the author of the parent; null if it is not known.';
+COMMENT ON COLUMN bsky.replies_view.parent_name IS 'The handle of the author of the parent, or its DID if it has no handle.';
+COMMENT ON COLUMN bsky.replies_view.parent_text IS 'The text of the parent.';
+COMMENT ON COLUMN bsky.replies_view.parent_langs IS 'The languages of the parent, as its author states them.';
+COMMENT ON COLUMN bsky.replies_view.parent_sort_at IS 'The earlier one of the times at which the parent was created and indexed.';
+COMMENT ON COLUMN bsky.replies_view.violates_threadgate IS 'True if the threadgate of the thread does not allow the reply. Null unless the projection post_rules is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.replies_view.is_hidden IS 'True if the author of the thread hides the reply. Null unless the projection post_rules is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.replies_view.has_invalid_root IS 'True if the parent belongs to another thread than the reply states. Null unless the projection post_rules is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.replies_view.actor_id IS 'The account number of the author of the reply.';
+COMMENT ON COLUMN bsky.replies_view.rkey IS 'The record key of the reply, as a number.';
+COMMENT ON COLUMN bsky.replies_view.parent_actor IS 'The account of the parent (bsky.actors.id).';
+COMMENT ON COLUMN bsky.replies_view.parent_rkey IS 'The record key of the parent, as a number.';
+
+CREATE OR REPLACE VIEW bsky.quotes_view AS
+SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 1, t.rkey) AS uri,
+       a.did, a.handle,
+       coalesce(a.handle, a.did) AS name,
+       t.text, t.langs,
+       least(t.created_at, t.indexed_at) AS sort_at,
+       'at://' || quote_a.did || '/app.bsky.feed.post/' || bsky.rkey_text(quote.actor_id, 1, quote.rkey) AS quote_uri,
+       quote_a.did AS quote_did, quote_a.handle AS quote_handle,
+       coalesce(quote_a.handle, quote_a.did) AS quote_name,
+       quote.text AS quote_text, quote.langs AS quote_langs,
+       least(quote.created_at, quote.indexed_at) AS quote_sort_at,
+       CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.violates_embedding_rules, false) END AS violates_embedding_rules,
+       t.actor_id, t.rkey, t.quote_actor, t.quote_rkey
+FROM bsky.posts t
+JOIN bsky.actors a ON a.id = t.actor_id
+CROSS JOIN LATERAL (
+  SELECT p.* FROM bsky.posts p WHERE p.actor_id = t.quote_actor AND p.rkey = t.quote_rkey AND p.cid IS NOT NULL OFFSET 0) quote
+JOIN bsky.actors quote_a ON quote_a.id = t.quote_actor
+LEFT JOIN bsky.post_rules rules ON rules.actor_id = t.actor_id AND rules.rkey = t.rkey
+WHERE t.cid IS NOT NULL
+  AND t.quote_actor IS NOT NULL AND t.quote_collection = 1
+  AND a.active IS NOT FALSE
+  AND quote_a.active IS NOT FALSE;
+COMMENT ON VIEW bsky.quotes_view IS 'Posts that quote posts, and the quoted posts, if Skua has both. Posts of inactive accounts are hidden.';
+COMMENT ON COLUMN bsky.quotes_view.uri IS 'The AT-URI of the quoting post.';
+COMMENT ON COLUMN bsky.quotes_view.did IS 'The DID of the author of the quoting post.';
+COMMENT ON COLUMN bsky.quotes_view.handle IS 'The handle of the author of the quoting post; null if it is not known.';
+COMMENT ON COLUMN bsky.quotes_view.name IS 'The handle of the author of the quoting post, or its DID if it has no handle.';
+COMMENT ON COLUMN bsky.quotes_view.text IS 'The text of the quoting post.';
+COMMENT ON COLUMN bsky.quotes_view.langs IS 'The languages of the quoting post, as its author states them.';
+COMMENT ON COLUMN bsky.quotes_view.sort_at IS 'The earlier one of the times at which the quoting post was created and indexed. It has an index.';
+COMMENT ON COLUMN bsky.quotes_view.quote_uri IS 'The AT-URI of the quoted post.';
+COMMENT ON COLUMN bsky.quotes_view.quote_did IS 'The DID of the author of the quoted post.';
+COMMENT ON COLUMN bsky.quotes_view.quote_handle IS 'The handle of the author of the quoted post; null if it is not known.';
+COMMENT ON COLUMN bsky.quotes_view.quote_name IS 'The handle of the author of the quoted post, or its DID if it has no handle.';
+COMMENT ON COLUMN bsky.quotes_view.quote_text IS 'The text of the quoted post.';
+COMMENT ON COLUMN bsky.quotes_view.quote_langs IS 'The languages of the quoted post, as its author states them.';
+COMMENT ON COLUMN bsky.quotes_view.quote_sort_at IS 'The earlier one of the times at which the quoted post was created and indexed.';
+COMMENT ON COLUMN bsky.quotes_view.violates_embedding_rules IS 'True if the postgate of the quoted post does not allow the quote. Null unless the projection post_rules is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.quotes_view.actor_id IS 'The account number of the author of the quoting post.';
+COMMENT ON COLUMN bsky.quotes_view.rkey IS 'The record key of the quoting post, as a number.';
+COMMENT ON COLUMN bsky.quotes_view.quote_actor IS 'The account of the quoted post (bsky.actors.id).';
+COMMENT ON COLUMN bsky.quotes_view.quote_rkey IS 'The record key of the quoted post, as a number.';
+
 CREATE OR REPLACE VIEW bsky.likes_view AS
 SELECT 'at://' || a.did || '/app.bsky.feed.like/' || bsky.rkey_text(t.actor_id, 2, t.rkey) AS uri,
        a.did, a.handle,

@@ -160,6 +160,19 @@ def to_json(value):
     return value
 
 
+def from_json(value):
+    """The value that `to_json` writes so."""
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    if isinstance(value, dict):
+        if value.keys() == {"$link"}:
+            return Link(cid_bytes(value["$link"]))
+        if value.keys() == {"$bytes"}:
+            return base64.b64decode(value["$bytes"] + "=" * (-len(value["$bytes"]) % 4))
+        return {key: from_json(item) for key, item in value.items()}
+    return value
+
+
 # CAR and repository
 
 
@@ -312,6 +325,11 @@ def datetime_microseconds(text):
         return None
     seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second
     return seconds * 1_000_000 + int(fraction[:6].ljust(6, "0")), not fraction[6:].strip("0")
+
+
+def is_usual_datetime(text):
+    """Whether the text is the one that `bsky.time_text` makes of its time."""
+    return bool(re.fullmatch(r"(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(?:(?!000)\d{3})?Z", text))
 
 
 AT_URI = re.compile(r"at://(did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9._-])/([A-Za-z0-9.-]+)/([A-Za-z0-9_~.:-]{1,512})")

@@ -64,28 +64,33 @@ SMUGGLED = {
 }
 FOLDS = {
     "endless": f"INSERT INTO {{{{{{name}}}}}} SELECT c.pos, count(*) FROM {CHANGES} CROSS JOIN LATERAL "
-               "generate_series(c.pos, c.pos + 1000000000000) AS n GROUP BY 1",
-    "explosion": f"INSERT INTO {{{{{{name}}}}}} SELECT c.pos * 10000 + n, 1 FROM {CHANGES}, generate_series(1, 5000) AS n",
+               "generate_series(c.pos, CASE WHEN c.pos > {after} THEN c.pos + 1000000000000 ELSE c.pos END) AS n GROUP BY 1",
+    "explosion": f"INSERT INTO {{{{{{name}}}}}} SELECT c.pos * 10000 + n, 1 FROM {CHANGES} CROSS JOIN LATERAL "
+                 "generate_series(1, CASE WHEN c.pos > {after} THEN 5000 ELSE 1 END) AS n",
     "cycle": f"INSERT INTO {{{{{{name}}}}}} SELECT c.pos, 1 FROM {CHANGES} WHERE c.pos IN (SELECT id FROM public.hostile_view)",
 }
 
 
-def text_of(name, since):
-    """The file of a projection. `one_record` fails for a seventh of the likes after `since`."""
+def text_of(name, since, after=0):
+    """The file of a projection. `one_record` fails for a seventh of the likes after `since`, and `endless` and `explosion` for
+    changes after a position, so that their builds succeed."""
     if name == "one_record":
         return (HEAD + ONE_RECORD).format(name=name, since=since)
-    fold = FOLDS.get(name, HARMLESS).format(name=name)
+    fold = FOLDS.get(name, HARMLESS).format(name=name, after=after)
     return (HEAD + TABLE).format(name=name) + fold + "\n"
 
 
-def add(skua, database, folder, limits=("batch=16", "max_attempts=2", "retry_ms=50", "max_retry_ms=100")):
-    """Adds the ten projections and their consumers, and builds them. `skua`: a function that runs a command."""
+def add(skua, database, folder, limits=("batch=16", "max_attempts=2", "retry_ms=50", "max_retry_ms=100"), seconds=0,
+        changes=0):
+    """Adds the ten projections and their consumers. `skua`: a function that runs a command. Those that fail for some changes
+    do so after this time and this number of changes."""
     database.run("create view public.hostile_view as select actor_id as id from bsky.likes; "
                  "grant usage on schema public to skua_projection; grant select on public.hostile_view to skua_projection")
-    since = database.value("select coalesce(max(indexed_at), now()) + interval '1 microsecond' from bsky.likes")
+    since = database.value(f"select coalesce(max(indexed_at), now()) + interval '{seconds} s 1 microsecond' from bsky.likes")
+    after = changes and database.value("select skua.change_log_end()") + changes
     for name in NAMES:
         path = folder / f"{name}.sql"
-        path.write_text(text_of(name, since))
+        path.write_text(text_of(name, since, after))
         skua("projection", "add", path)
         options = [option for limit in limits for option in ("--set", limit)]
         skua("consumers", "add", name, *options, "--policy", "skip" if name == "one_record" else "pause")

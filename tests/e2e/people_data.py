@@ -111,9 +111,9 @@ from generate_series(1, {records}::int8 / 100) i on conflict do nothing;
 """
 
 
-def fill(database, records, accounts=100_000):
+def fill(database, records, accounts=100_000, shares=None):
     """Fills an empty, migrated database. The URI of the most liked post, for the questions about a post."""
-    counts = {table: int(records * share) for table, share in SHARES.items()}
+    counts = {table: int(records * share) for table, share in (shares or SHARES).items()}
     database.run(DATA.format(account=filled.ACCOUNT, handle=filled.HANDLE, labeler=filled.LABELER, accounts=accounts, days=DAYS,
                              followed=min(FOLLOWED, accounts // 10), records=records, **counts))
     database.run("vacuum (freeze, analyze)")

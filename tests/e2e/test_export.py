@@ -130,7 +130,7 @@ class Export(ExportTest):
         lines = (self.folder / "n.csv").read_text().splitlines()
         self.assertEqual(sorted(int(line.split(",")[0]) for line in lines[1:]), list(range(1, 5001)))
         for sql, message in (
-            ("select 1); drop table bsky.likes; select (1", "multiple commands"),
+            ("select 1) as q; drop table bsky.likes; select * from (select 1", "multiple commands"),
             ("delete from bsky.likes returning 1", "syntax error"),
             ("select 1 as a, 2 as a", "two columns have the name a"),
             ("select nothing", 'column "nothing" does not exist'),

@@ -15,7 +15,9 @@ class Index(EndToEnd):
         database = self.database()
         filled.fill(database, rows=3000, accounts=50, known=200)
         listed = [line.split()[:2] for line in self.index(database, "list").split("\n")[1:]]
-        self.assertEqual(listed, [[name, "-"] for name in ("search", "backlinks", "like-times", "repost-times", "follow-times")])
+        self.assertEqual(listed, [[name, "-"] for name in (
+            "search", "backlinks", "like-times", "repost-times", "follow-times", "newest-likes", "newest-reposts", "newest-followers",
+            "newest-members", "created-at", "names", "display-names")])
         for name, _ in listed:
             self.assertRegex(self.index(database, "add", name), rf"^{name}: \d+ kB$")
             # A second time changes nothing.

@@ -194,7 +194,7 @@ class Producers(MessagesTest):
     With SKUA_LONG=1 100,000 messages. Each key has a counter in a table of the user, which a producer increases after the
     call of skua.enqueue. So the counter has the order of the commits of the key."""
 
-    MESSAGES = 100_000 if os.environ.get("SKUA_LONG") == "1" else 2_000
+    MESSAGES, TRANSACTIONS_OF_SESSION = (100_000, 500) if os.environ.get("SKUA_LONG") == "1" else (2_000, 50)
     PRODUCERS, KEYS = 8, 40
     TABLES = f"""
         create table sent (id int8, key text, n int4);
@@ -222,7 +222,8 @@ class Producers(MessagesTest):
     def produce(self, seed):
         chance = random.Random(seed)
         while not self.is_over.is_set() and self.committed() < self.MESSAGES:
-            script = [self.transaction(chance, chance.choice(("commit;", "commit;", "commit;", "rollback;"))) for _ in range(50)]
+            script = [self.transaction(chance, chance.choice(("commit;", "commit;", "commit;", "rollback;")))
+                      for _ in range(self.TRANSACTIONS_OF_SESSION)]
             program = self.psql()
             if chance.random() < 0.2:
                 # It is killed within its last transaction, or at any moment.
@@ -267,8 +268,8 @@ class Producers(MessagesTest):
         kills = 0
         while kills < 4 or any(producer.is_alive() for producer in producers):
             point = chance.choice(("", f"after_messages_moved:{chance.randint(1, 5)}"))
-            programs = [mover({"SKUA_CRASH_AT": point}) for mover in movers]
             moved = self.moved(self.db)
+            programs = [mover({"SKUA_CRASH_AT": point}) for mover in movers]
             # Without producers nothing reaches the crash point.
             wait_for("moved messages", lambda: not any(producer.is_alive() for producer in producers) or self.moved(self.db) > moved
                      and (not point or any(program.process.poll() is not None for program in programs)), seconds=120)

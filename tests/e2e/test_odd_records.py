@@ -44,7 +44,7 @@ class OddRecords(EndToEnd):
         self.neighbour("after")
         database = self.replayed()
         row = database.rows(
-            "select text, tags, extra, encode(cid, 'hex') cid from bsky.posts where text = 'ab'"
+            "select text, tags, extra - '$cbor' as extra, encode(cid, 'hex') cid from bsky.posts where text = 'ab'"
         )[0]
         self.assertEqual(row["tags"], ["xy"])
         self.assertEqual(row["extra"], {"extraText": "pq"})
@@ -94,9 +94,9 @@ class OddRecords(EndToEnd):
         self.assertEqual(len(rows), 3)
         for row in rows:
             written = row["text"][len("made "):]
-            micros, exact = atproto.datetime_microseconds(written)
+            micros, _ = atproto.datetime_microseconds(written)
             self.assertEqual(row["at"], micros, written)
-            self.assertEqual(row["extra"], None if exact else {"createdAt": written})
+            self.assertEqual(row["extra"], None if atproto.is_usual_datetime(written) else {"createdAt": written})
         self.check_neighbours(database)
 
     def test_what_breaks_its_lexicon_is_kept_and_leaves_its_table(self):

@@ -143,3 +143,104 @@ class Times(EndToEnd):
             rows = database.rows(f"select bsky.record_json(uri) ->> 'createdAt' as text, created_at from bsky.{view}")
             self.assertEqual({row["text"]: row["created_at"] for row in rows}, self.EXTREMES, view)
         self.assertEqual(database.value("select min(sort_at) from bsky.posts_view"), "0001-01-02T00:00:00+00:00")
+
+
+class Subjects(EndToEnd):
+    """The newest accounts of a subject. The reference lists likes, reposts, followers and members of lists by `sortAt`, newest first,
+    each account once, and leaves out accounts that are not active."""
+
+    INDEXES = ("newest-likes", "newest-reposts", "newest-followers", "newest-members")
+
+    def test_newest_first_with_and_without_the_indexes(self):
+        network = Network()
+        owner, *people = (network.account(name) for name in ("owner", *(f"p{i}" for i in range(30))))
+        post, cid = owner.post("popular")
+        a_list, _ = owner.put("app.bsky.graph.list", {"name": "list", "purpose": "app.bsky.graph.defs#curatelist", "createdAt": text_of(START)})
+        expected = []
+        for i, person in enumerate(people):
+            created = text_of(after(i * 7 % 30))
+            subject = {"subject": {"uri": post, "cid": cid}, "createdAt": created}
+            # The second record of an account for the same subject does not count, although it is newer.
+            for key, at in ((key_at(after(i)), created), (key_at(after(i + 100)), text_of(after(500)))):
+                person.put("app.bsky.feed.like", {**subject, "createdAt": at}, key)
+                person.put(REPOST, {**subject, "createdAt": at}, key)
+                person.put(FOLLOW, {"subject": owner.did, "createdAt": at}, key)
+                owner.put("app.bsky.graph.listitem", {"subject": person.did, "list": a_list, "createdAt": at}, f"{key[:-2]}{'2' * 2}")
+            # Only the owner of a list adds accounts.
+            person.put("app.bsky.graph.listitem", {"subject": owner.did, "list": a_list, "createdAt": created})
+            if i % 5 == 0:
+                network.send("#account", did=person.did, active=False, status="deactivated")
+            else:
+                expected.append((created, f"p{i}.test"))
+        capture = self.folder / "subjects.capture"
+        capture.write_bytes(network.capture())
+        database = self.database()
+        self.skua(database, "replay", capture)
+        names = [name for _, name in sorted(expected, reverse=True)]
+        self.compare(database, post, a_list, names)
+        for index in self.INDEXES:
+            self.skua(database, "index", "add", index)
+        self.compare(database, post, a_list, names)
+        plan = database.run(f"set enable_seqscan = off; explain analyze select * from bsky.likes_of('{post}', 5)")
+        self.assertRegex(plan, r"likes_newest on likes l .*actual time=[^)]*rows=[1-9]")
+
+    def compare(self, database, post, a_list, names):
+        for call in (f"likes_of('{post}'", f"reposts_of('{post}'", "followers_of('owner.test'", f"members_of('{a_list}'"):
+            def page(arguments, call=call):
+                return database.rows(f"select name, sort_at, uri from bsky.{call}, {arguments})")
+
+            with self.subTest(call):
+                first = page("7")
+                self.assertEqual([row["name"] for row in first], names[:7])
+                self.assertEqual([row["name"] for row in page(f"7, '{first[-1]['sort_at']}'")], names[7:14])
+                self.assertEqual([row["name"] for row in page("null")], names)
+                self.assertEqual(database.value(f"select count(*) from bsky.all_records where uri in (select uri from bsky.{call}, 7))"), 7)
+        each = database.rows(f"select f.name from (select unnest(array['{post}', 'at://none.test/{POST}/x']) as post) s, "
+                             "lateral bsky.likes_of(s.post, 3) f")
+        self.assertEqual([row["name"] for row in each], names[:3])
+        self.assertEqual(database.value("select count(*) from bsky.followers_of('none.test', 5)"), 0)
+
+    def test_accounts_by_the_beginning_of_their_names(self):
+        network = Network()
+        people = {name: network.account(name) for name in ("anna", "annabel", "bob", "hanna", "gone")}
+        for name, text in (("anna", "Nobody"), ("bob", "Anna's friend"), ("hanna", "Hanna"), ("gone", "anna")):
+            people[name].put("app.bsky.actor.profile", {"displayName": text}, "self")
+        network.send("#account", did=people["gone"].did, active=False, status="deactivated")
+        capture = self.folder / "accounts.capture"
+        capture.write_bytes(network.capture())
+        database = self.database()
+        self.skua(database, "replay", capture)
+        for _ in range(2):
+            for words, names in (("anna", ["anna.test", "annabel.test", "bob.test"]), ("@Anna.test", ["anna.test"]),
+                                 ("fri ann", ["bob.test"]), ("ann%", ["bob.test"]), ("_", []), ("'", []), (people["bob"].did, [])):
+                found = database.run("select name from bsky.search_accounts('{}')".format(words.replace("'", "''"))).split()
+                self.assertEqual(found, names, words)
+            for index in ("names", "display-names"):
+                self.skua(database, "index", "add", index)
+
+
+class BothPosts(EndToEnd):
+    def test_replies_and_quotes_have_both_posts(self):
+        network = Network()
+        ann, bob, cy = (network.account(name) for name in ("ann", "bob", "cy"))
+        root = dict(zip(("uri", "cid"), ann.post("root")))
+        ref = {"reply": {"root": root, "parent": root}}
+        reply = dict(zip(("uri", "cid"), bob.post("reply", **ref)))
+        bob.post("quote", embed={"$type": "app.bsky.embed.record", "record": root})
+        cy.post("of an inactive account", **ref)
+        network.send("#account", did=cy.did, active=False, status="deactivated")
+        missing = {"uri": f"at://{ann.did}/{POST}/3l6oveex3ii2l", "cid": root["cid"]}
+        bob.post("to a stub", reply={"root": missing, "parent": missing})
+        bob.post("of a stub", embed={"$type": "app.bsky.embed.record", "record": missing})
+        ann.post("deeper", reply={"root": root, "parent": reply})
+        capture = self.folder / "posts.capture"
+        capture.write_bytes(network.capture())
+        database = self.database()
+        self.skua(database, "replay", capture)
+        self.assertEqual(database.rows("select name, text, parent_name, parent_text from bsky.replies_view order by sort_at"), [
+            {"name": "bob.test", "text": "reply", "parent_name": "ann.test", "parent_text": "root"},
+            {"name": "ann.test", "text": "deeper", "parent_name": "bob.test", "parent_text": "reply"}])
+        self.assertEqual(database.rows("select text, quote_text, quote_uri, uri <> quote_uri as differ from bsky.quotes_view"),
+                         [{"text": "quote", "quote_text": "root", "quote_uri": root["uri"], "differ": True}])
+        joined = ("select p.text, q.text as parent from bsky.posts_view p join bsky.posts_view q on p.parent_uri = q.uri order by 1")
+        self.assertEqual(database.rows(joined), database.rows("select text, parent_text as parent from bsky.replies_view order by 1"))

@@ -312,7 +312,8 @@ TEST(FrameDecoderTest, a_record_has_a_million_bytes_at_most) {
   const Bytes largest = padded(1'000'000 - rest);
   ASSERT_EQ(largest.size(), 1'000'000U);
   EXPECT_EQ(post_of(decode(CommitBuilder().create(kPath, largest).frame()), 0).extra,
-            "{\"padding\":\"" + std::string(1'000'000 - rest, 'x') + "\"}");
+            R"({"padding":")" + std::string(1'000'000 - rest, 'x') +
+                R"(","createdAt":"2026-07-04T14:38:08Z"})");
   const Bytes larger = padded(1'000'001 - rest);
   const DecodedFrame frame =
       decode(CommitBuilder().create(kPath, larger).remove("a.b.c/d").frame());

@@ -9,7 +9,7 @@ using records::Block;
 json valid() {
   return {{"$type", "app.bsky.graph.block"},
           {"subject", kDid},
-          {"createdAt", "2026-07-04T14:38:08Z"},
+          {"createdAt", "2026-07-04T14:38:08.000Z"},
           {"reason", "spam"}};
 }
 

@@ -13,6 +13,7 @@ struct Form {
   std::string name;
   std::string text;
   std::string instant;  // empty: not a datetime
+  /// Whether the instant gives the text back.
   bool exact = true;
 };
 
@@ -21,16 +22,22 @@ class CreatedAt : public testing::TestWithParam<Form> {};
 INSTANTIATE_TEST_SUITE_P(
     Forms, CreatedAt,
     testing::Values(
-        Form{"seconds", "2026-07-04T14:38:08Z", "2026-07-04T14:38:08.000000Z"},
+        Form{"seconds", "2026-07-04T14:38:08Z", "2026-07-04T14:38:08.000000Z", false},
         Form{"milliseconds", "2026-07-04T14:38:08.085Z", "2026-07-04T14:38:08.085000Z"},
-        Form{"offset", "2026-07-04T14:38:08.085+02:00", "2026-07-04T12:38:08.085000Z"},
+        Form{"microseconds", "2026-07-04T14:38:08.123456Z", "2026-07-04T14:38:08.123456Z"},
+        Form{"needless_digits", "2026-07-04T14:38:08.085000Z", "2026-07-04T14:38:08.085000Z",
+             false},
+        Form{"offset", "2026-07-04T14:38:08.085+02:00", "2026-07-04T12:38:08.085000Z", false},
+        Form{"utc_as_offset", "2026-07-04T14:38:08.085+00:00", "2026-07-04T14:38:08.085000Z",
+             false},
         Form{"year_0000", "0000-01-01T00:00:00.000Z", "0001-01-02T00:00:00.000000Z", false},
         Form{"year_0001", "0001-01-01T00:00:00.000Z", "0001-01-02T00:00:00.000000Z", false},
         Form{"first", "0001-01-02T00:00:00.000Z", "0001-01-02T00:00:00.000000Z"},
-        Form{"last", "9999-12-30T00:00:00Z", "9999-12-30T00:00:00.000000Z"},
+        Form{"last", "9999-12-30T00:00:00.000Z", "9999-12-30T00:00:00.000000Z"},
         Form{"year_9999", "9999-12-31T23:59:59Z", "9999-12-30T00:00:00.000000Z", false},
         Form{"nanoseconds", "2026-07-04T14:38:08.123456789Z", "2026-07-04T14:38:08.123456Z", false},
-        Form{"trailing_zeros", "2026-07-04T14:38:08.123456000Z", "2026-07-04T14:38:08.123456Z"},
+        Form{"trailing_zeros", "2026-07-04T14:38:08.123456000Z", "2026-07-04T14:38:08.123456Z",
+             false},
         Form{"word", "yesterday", ""}, Form{"empty", "", ""}, Form{"date_alone", "2026-07-04", ""},
         Form{"no_zone", "2026-07-04T14:38:08", ""},
         Form{"no_such_month", "2026-13-04T14:38:08Z", ""}),

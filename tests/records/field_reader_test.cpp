@@ -21,7 +21,7 @@ struct FormatField {
   std::function<json(const std::string& text)> record;
 };
 
-const std::string kTime = "2026-07-04T14:38:08Z";
+const std::string kTime = "2026-07-04T14:38:08.000Z";
 
 FormatField did_field() {
   return {"did", "app.bsky.graph.follow", "subject", "not a DID", [](const std::string& text) {
@@ -187,8 +187,10 @@ class RepeatedSubtag : public testing::TestWithParam<LineVector> {};
 
 TEST_P(RepeatedSubtag, is_kept_as_it_is) {
   if (!GetParam().available) SKUA_NEED_SHARED();
-  const Valid<records::Post> post(
-      json{{"text", ""}, {"createdAt", kTime}, {"langs", {"en", GetParam().text}}});
+  const Valid<records::Post> post(json{{"$type", "app.bsky.feed.post"},
+                                       {"text", ""},
+                                       {"createdAt", kTime},
+                                       {"langs", {"en", GetParam().text}}});
   EXPECT_EQ(post->langs, (records::TextList{"en", GetParam().text}));
   EXPECT_EQ(post->extra, "");
 }

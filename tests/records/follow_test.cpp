@@ -12,7 +12,7 @@ json valid() {
   return {{"$type", "app.bsky.graph.follow"},
           {"subject", kDid},
           {"via", strong_ref(kPack)},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Follow, BreaksLexicon,

@@ -20,7 +20,7 @@ json valid() {
           {"reasonTypes", {"com.atproto.moderation.defs#reasonSpam"}},
           {"subjectTypes", {"account"}},
           {"subjectCollections", {"app.bsky.feed.post"}},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(

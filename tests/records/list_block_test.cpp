@@ -11,7 +11,7 @@ const std::string kList = uri_of(kOtherDid, "app.bsky.graph.list", "3jquh3dxv4v2
 json valid() {
   return {{"$type", "app.bsky.graph.listblock"},
           {"subject", kList},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(ListBlock, BreaksLexicon,

@@ -12,7 +12,7 @@ json valid() {
   return {{"$type", "app.bsky.graph.listitem"},
           {"subject", kDid},
           {"list", kList},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(ListItem, BreaksLexicon,

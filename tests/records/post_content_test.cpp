@@ -14,8 +14,9 @@ using records::TextList;
 using Texts = std::vector<std::string>;
 
 json post_with(const json& features, const json& tags = nullptr, const json& embed = nullptr) {
-  json record = {
-      {"$type", "app.bsky.feed.post"}, {"text", "h\u00e9"}, {"createdAt", "2026-07-04T14:38:08Z"}};
+  json record = {{"$type", "app.bsky.feed.post"},
+                 {"text", "h\u00e9"},
+                 {"createdAt", "2026-07-04T14:38:08.000Z"}};
   record["facets"] =
       json::array({{{"index", {{"byteStart", 0}, {"byteEnd", 5}}}, {"features", features}}});
   if (!tags.is_null()) record["tags"] = tags;

@@ -66,7 +66,7 @@ json with_embed(const json& embed) {
   return {{"$type", "app.bsky.feed.post"},
           {"text", "hello"},
           {"embed", embed},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 json valid() {
@@ -187,7 +187,8 @@ TEST(PostTest, fills_its_fields) {
 }
 
 TEST(PostTest, needs_text_and_time_only) {
-  Valid<Post> post(json({{"text", ""}, {"createdAt", "2026-07-04T14:38:08Z"}}));
+  Valid<Post> post(json(
+      {{"$type", "app.bsky.feed.post"}, {"text", ""}, {"createdAt", "2026-07-04T14:38:08.000Z"}}));
   EXPECT_EQ(post->text, "");
   EXPECT_FALSE(post->langs);
   EXPECT_FALSE(post->tags);

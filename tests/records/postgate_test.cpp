@@ -14,7 +14,7 @@ json valid() {
           {"post", kPost},
           {"embeddingRules", {{{"$type", "app.bsky.feed.postgate#disableRule"}}}},
           {"detachedEmbeddingUris", {kPost}},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Postgate, BreaksLexicon,
@@ -32,6 +32,16 @@ TEST(PostgateTest, fills_its_fields) {
   EXPECT_TRUE(gate->created_at);
   EXPECT_EQ(gate->extra, "");
   EXPECT_EQ(references_of(gate.decoded().record), std::vector{kPost});
+}
+
+TEST(PostgateTest, keeps_an_empty_list_and_a_repeated_rule) {
+  json record = valid();
+  const json rule = record["embeddingRules"][0];
+  record["embeddingRules"] = json::array();
+  EXPECT_EQ(Valid<Postgate>(record)->extra, R"({"embeddingRules":[]})");
+  record["embeddingRules"] = {rule, rule};
+  EXPECT_EQ(json::parse(Valid<Postgate>(record)->extra),
+            json({{"embeddingRules", record["embeddingRules"]}}));
 }
 
 TEST(PostgateTest, keeps_rules_that_it_does_not_know) {

@@ -24,7 +24,7 @@ json valid() {
             {"values", {{{"val", "!no-unauthenticated"}}}}}},
           {"pinnedPost", strong_ref(kPost)},
           {"joinedViaStarterPack", strong_ref(kPack)},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -47,7 +47,8 @@ TEST(ProfileTest, fills_its_fields) {
   EXPECT_EQ(profile->pinned->rkey, "3jquh3dxgi52o");
   EXPECT_EQ(profile->joined_via->rkey, "3jquh3dxv4v2o");
   EXPECT_TRUE(profile->created_at);
-  EXPECT_EQ(profile->extra, "");
+  const json rest = {{"mimeType", "image/png"}, {"size", 1234}};
+  EXPECT_EQ(json::parse(profile->extra), json({{"$avatar", rest}, {"$banner", rest}}));
   EXPECT_EQ(references_of(profile.decoded().record), (std::vector{kPost, kPack}));
 }
 
@@ -77,7 +78,9 @@ TEST(ProfileTest, keeps_a_blob_with_more_than_its_fields) {
   record["avatar"]["crop"] = 3;
   const Valid<Profile> profile(record);
   EXPECT_EQ(profile->avatar->cid_text(), kBlobCid);
-  EXPECT_EQ(json::parse(profile->extra), json({{"avatar", record["avatar"]}}));
+  EXPECT_EQ(json::parse(profile->extra),
+            json({{"avatar", record["avatar"]},
+                  {"$banner", {{"mimeType", "image/png"}, {"size", 1234}}}}));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(RecordTest, any_other_collection_becomes_json) {
 
 TEST(RecordTest, a_float_breaks_every_lexicon) {
   for (const std::string_view collection : {"com.example.note", "app.bsky.feed.post"}) {
-    const json record = {{"text", "x"}, {"createdAt", "2026-07-04T14:38:08Z"}, {"a", {1.5}}};
+    const json record = {{"text", "x"}, {"createdAt", "2026-07-04T14:38:08.000Z"}, {"a", {1.5}}};
     const DecodedJson decoded(collection, record);
     EXPECT_EQ(decoded->invalid_reason, "record: has a floating point number");
     EXPECT_EQ(json::parse(decoded->json), record);
@@ -63,7 +63,7 @@ TEST(RecordTest, a_float_without_a_fraction_is_still_one) {
 }
 
 TEST(RecordTest, a_limit_of_the_lexicon_breaks_it) {
-  const json post = {{"text", std::string(300, 'a')}, {"createdAt", "2026-07-04T14:38:08Z"}};
+  const json post = {{"text", std::string(300, 'a')}, {"createdAt", "2026-07-04T14:38:08.000Z"}};
   EXPECT_EQ(DecodedJson("app.bsky.feed.post", post)->invalid_reason, std::nullopt);
   const std::vector<std::tuple<std::string, json, std::string>> limits = {
       {"text", std::string(301, 'a'), "text: more than 300 graphemes"},
@@ -98,7 +98,7 @@ TEST(RecordTest, nuls_are_dropped_from_json_and_counted) {
   const std::string text("a\0b\0", 4);
   const json record = {{"$type", "app.bsky.feed.post"},
                        {"text", text},
-                       {"createdAt", "2026-07-04T14:38:08Z"},
+                       {"createdAt", "2026-07-04T14:38:08.000Z"},
                        {"note", text}};
   const DecodedJson post("app.bsky.feed.post", record);
   ASSERT_FALSE(post->invalid_reason);
@@ -112,9 +112,59 @@ TEST(RecordTest, nuls_are_dropped_from_json_and_counted) {
   EXPECT_EQ(other->nuls_removed, 4U);
 }
 
+/// A post with this field.
+json post_with(const std::string& key, const json& value) {
+  return {{"$type", "app.bsky.feed.post"},
+          {"text", "x"},
+          {"createdAt", "2026-07-04T14:38:08.000Z"},
+          {key, value}};
+}
+
+TEST(RecordTest, a_record_that_json_cannot_hold_keeps_its_block) {
+  EXPECT_FALSE(DecodedJson("app.bsky.feed.post", post_with("note", "$1"))->needs_block);
+  EXPECT_FALSE(DecodedJson("app.bsky.feed.post", post_with("note", {{"$x", 1}}))->needs_block);
+  const std::string nul("a\0b", 3);
+  for (const json& odd :
+       {post_with("note", nul), post_with(nul, 1), post_with("$cbor", 1), post_with("$avatar", 1),
+        post_with("note", 1.5), post_with("note", {{"list", {"$link"}}})}) {
+    for (const std::string_view collection : {"app.bsky.feed.post", "com.example.note"}) {
+      EXPECT_TRUE(DecodedJson(collection, odd)->needs_block) << odd;
+    }
+  }
+  DecodedJson post("app.bsky.feed.post", post_with("note", nul));
+  const std::array<std::uint8_t, 2> block = {1, 2};
+  records::keep_block(post.decoded(), block);
+  EXPECT_EQ(std::get<Post>(post->record).extra, R"({"note":"ab","$cbor":"AQI="})");
+  DecodedJson plain("app.bsky.feed.post", json({{"$type", "app.bsky.feed.post"},
+                                                {"text", nul},
+                                                {"createdAt", "2026-07-04T14:38:08.000Z"}}));
+  records::keep_block(plain.decoded(), block);
+  EXPECT_EQ(std::get<Post>(plain->record).extra, R"({"$cbor":"AQI="})");
+}
+
+TEST(RecordTest, types_stay_where_they_do_not_follow_from_the_lexicon) {
+  json record = {{"$type", "app.bsky.feed.like"},
+                 {"subject", strong_ref(uri_of(kDid, "app.bsky.feed.post", "3jquh3dxgi52o"))},
+                 {"createdAt", "2026-07-04T14:38:08.000Z"}};
+  EXPECT_EQ(Valid<records::Like>(record)->extra, "");
+  record["subject"]["$type"] = "com.atproto.repo.strongRef";
+  const Valid<records::Like> typed(record);
+  EXPECT_EQ(typed->subject->rkey, "3jquh3dxgi52o");
+  EXPECT_EQ(json::parse(typed->extra), json({{"subject", record["subject"]}}));
+  record["subject"].erase("$type");
+  // A CID of a blob does not follow from its digest.
+  record["subject"]["cid"] = kBlobCid;
+  EXPECT_EQ(json::parse(Valid<records::Like>(record)->extra),
+            json({{"subject", record["subject"]}}));
+  record["subject"]["cid"] = kCid;
+  record.erase("$type");
+  EXPECT_EQ(Valid<records::Like>(record)->extra, R"({"$type":null})");
+}
+
 TEST(RecordTest, more_fields_than_any_lexicon_has_go_to_extra) {
-  json record = {
-      {"$type", "app.bsky.graph.block"}, {"subject", kDid}, {"createdAt", "2026-07-04T14:38:08Z"}};
+  json record = {{"$type", "app.bsky.graph.block"},
+                 {"subject", kDid},
+                 {"createdAt", "2026-07-04T14:38:08.000Z"}};
   json unknown;
   for (int i = 0; i < 500; ++i) unknown["field" + std::to_string(i)] = i;
   record.update(unknown);

@@ -11,9 +11,10 @@ const std::string kList = uri_of(kDid, "app.bsky.graph.list", "3jquh3dxv4v2o");
 const std::string kFeed = uri_of(kOtherDid, "app.bsky.feed.generator", "birds");
 
 json valid() {
-  return {{"$type", "app.bsky.graph.starterpack"}, {"name", "Birds"}, {"description", "Begin here"},
-          {"descriptionFacets", json::array()},    {"list", kList},   {"feeds", {{{"uri", kFeed}}}},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+  return {
+      {"$type", "app.bsky.graph.starterpack"},  {"name", "Birds"}, {"description", "Begin here"},
+      {"descriptionFacets", json::array()},     {"list", kList},   {"feeds", {{{"uri", kFeed}}}},
+      {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(StarterPack, BreaksLexicon,

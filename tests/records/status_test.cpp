@@ -14,7 +14,7 @@ json valid() {
            {{"$type", "app.bsky.embed.external"},
             {"external",
              {{"uri", "https://live.example/"}, {"title", "Live"}, {"description", "now"}}}}},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Status, BreaksLexicon,

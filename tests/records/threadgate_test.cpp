@@ -21,7 +21,7 @@ json valid() {
           {"post", kPost},
           {"allow", {rule("mentionRule"), list_rule}},
           {"hiddenReplies", {kPost}},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Threadgate, BreaksLexicon,
@@ -65,6 +65,14 @@ TEST(ThreadgateTest, knows_each_rule) {
   EXPECT_TRUE(gate->allow_following);
   EXPECT_TRUE(gate->allow_followers);
   EXPECT_FALSE(gate->allow_mentioned);
+}
+
+TEST(ThreadgateTest, keeps_rules_in_another_order) {
+  json record = valid();
+  record["allow"] = {rule("followerRule"), rule("followingRule")};
+  EXPECT_EQ(json::parse(Valid<Threadgate>(record)->extra), json({{"allow", record["allow"]}}));
+  record["allow"] = {rule("mentionRule"), rule("mentionRule")};
+  EXPECT_EQ(json::parse(Valid<Threadgate>(record)->extra), json({{"allow", record["allow"]}}));
 }
 
 TEST(ThreadgateTest, keeps_rules_that_it_does_not_know) {

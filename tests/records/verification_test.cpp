@@ -11,7 +11,7 @@ json valid() {
           {"subject", kDid},
           {"handle", "alice.example"},
           {"displayName", "Alice"},
-          {"createdAt", "2026-07-04T14:38:08Z"}};
+          {"createdAt", "2026-07-04T14:38:08.000Z"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Verification, BreaksLexicon,

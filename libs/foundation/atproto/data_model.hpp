@@ -174,6 +174,9 @@ class Document {
   /// only if its caller asks for this.
   bool is_canonical() const { return is_canonical_; }
 
+  /// The tree, for checks of all values at once.
+  const std::vector<Node>& tree() const { return nodes_; }
+
   /// For readers only.
   void clear() {
     nodes_.clear();

@@ -53,6 +53,7 @@ std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Docume
   change.values = static_cast<std::uint32_t>(scratch.values());
   change.is_canonical = scratch.is_canonical();
   change.record = records::decode_record(change.collection, change.rkey, scratch);
+  records::keep_block(change.record, change.block);
   return {};
 }
 

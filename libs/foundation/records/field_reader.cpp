@@ -34,6 +34,16 @@ const char* format_fault(std::string_view text, FieldReader::Format format) {
   return nullptr;
 }
 
+/// Whether `bsky.time_text` returns this text of a datetime: in UTC, with three digits of the
+/// second's fraction, or with six if three are not enough. PostgreSQL has no year 0.
+bool is_usual_text(std::string_view text, Timestamp instant) {
+  constexpr std::size_t kMilliseconds = std::string_view("2026-07-04T14:38:08.085Z").size();
+  constexpr std::size_t kMicroseconds = kMilliseconds + 3;
+  if (!text.ends_with('Z') || text.starts_with("0000")) return false;
+  const bool is_fine = instant != std::chrono::floor<std::chrono::milliseconds>(instant);
+  return text.size() == (is_fine ? kMicroseconds : kMilliseconds);
+}
+
 /// Returns the reference that a URI makes, if the URI names a record by DID and has the requested
 /// collection.
 std::optional<RecordRef> reference_to(const atproto::AtUri& uri, std::string_view collection) {
@@ -113,22 +123,44 @@ void FieldReader::keep(std::string_view key) {
 
 bool FieldReader::complete() const {
   for (const auto entry : map_.entries()) {
-    if (!was_taken(entry.key) && entry.key != kTypeKey) return false;
+    if (!was_taken(entry.key) && !(has_type_ && entry.key == kTypeKey)) return false;
   }
   return true;
 }
 
 std::string FieldReader::extra() const {
   std::string out;
+  bool has_type = false;
   for (const auto entry : map_.entries()) {
-    if (was_taken(entry.key) || entry.key == kTypeKey) continue;
+    if (entry.key == kTypeKey) {
+      has_type = true;
+    } else if (!was_taken(entry.key)) {
+      out += out.empty() ? '{' : ',';
+      notes_.nuls_removed += append_json_string(out, entry.key);
+      out += ':';
+      notes_.nuls_removed += append_json(out, entry.value);
+    } else if (std::find(blobs_.begin(), blobs_.end(), entry.key.data()) != blobs_.end()) {
+      out += out.empty() ? '{' : ',';
+      append_blob(out, entry.key, entry.value);
+    }
+  }
+  if (!has_type) {
     out += out.empty() ? '{' : ',';
-    notes_.nuls_removed += append_json_string(out, entry.key);
-    out += ':';
-    notes_.nuls_removed += append_json(out, entry.value);
+    out += R"("$type":null)";
   }
   if (!out.empty()) out += '}';
   return out;
+}
+
+/// Appends the members of a blob that no column has.
+void FieldReader::append_blob(std::string& out, std::string_view key,
+                              const atproto::Value& value) const {
+  append_json_string(out, fmt::format("${}", key));
+  out += R"(:{"mimeType":)";
+  notes_.nuls_removed += append_json(out, *value.find("mimeType"));
+  out += R"(,"size":)";
+  append_json(out, *value.find("size"));
+  out += '}';
 }
 
 std::string_view FieldReader::type() const {
@@ -143,7 +175,8 @@ bool FieldReader::check_map() {
 }
 
 bool FieldReader::check_type() {
-  if (!type().empty()) return true;
+  has_type_ = !type().empty();
+  if (has_type_) return true;
   fail(kTypeKey, map_.find(kTypeKey) ? "must be the name of a type" : "missing");
   return false;
 }
@@ -279,7 +312,7 @@ std::optional<Timestamp> FieldReader::as_datetime(std::string_view key,
     return std::nullopt;
   }
   const Timestamp instant = std::clamp(datetime->instant, kFirstTime, kLastTime);
-  if (!datetime->exact || instant != datetime->instant) keep(key);
+  if (!is_usual_text(text, instant)) keep(key);
   return instant;
 }
 
@@ -323,6 +356,8 @@ std::optional<RecordRef> FieldReader::as_strong_ref(std::string_view key,
   if (failed()) return std::nullopt;
   const auto cid = atproto::Cid::parse(cid_text);
   if (cid) {
+    // A column has the digest of the CID only.
+    if (cid->codec != atproto::Cid::kDagCbor) keep(key);
     if (reference) reference->cid = *cid;
   } else if (atproto::is_cid_text(cid_text)) {
     // The lexicons' format allows any base, codec and hash, but the network's records have only one
@@ -362,6 +397,7 @@ Blob FieldReader::as_blob(std::string_view key, const atproto::Value& value) {
     }
     blob.mime_type = object.text("mimeType");
     blob.size = object.integer("size");
+    object.has_type_ = true;
   } else if (value.find("cid") && !value.find("$type")) {
     blob.legacy_cid = object.text("cid");
     blob.mime_type = object.text("mimeType");
@@ -369,7 +405,13 @@ Blob FieldReader::as_blob(std::string_view key, const atproto::Value& value) {
   } else {
     object.fail({}, "must be a blob");
   }
-  if (!object.complete()) keep(key);
+  if (!object.complete() || !blob.ref) {
+    keep(key);
+  } else if (parent_ == nullptr && blob_count_ < blobs_.size()) {
+    for (const auto entry : map_.entries()) {
+      if (entry.key == key) blobs_[blob_count_++] = entry.key.data();
+    }
+  }
   return blob;
 }
 

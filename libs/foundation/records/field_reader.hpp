@@ -18,7 +18,9 @@ namespace skua::records {
 
 /// Reads the fields of one object of a record: the record itself, or an object within it. Each
 /// accessor names a field of the lexicon, checks its type and takes the field. `extra` contains the
-/// fields that no accessor took. The reader notes the first fault with its path. After a fault the
+/// fields that no accessor took, and those whose exact value does not follow from the returned
+/// value: `bsky.record_json` makes each record from its columns and `extra`, and its JSON encodes
+/// to the CID of the record. The reader notes the first fault with its path. After a fault the
 /// returned values are meaningless, so a decoder reads all fields without checks and its caller
 /// checks `fault` at the end. A reader lives on the stack during the decoding of one record.
 class FieldReader {
@@ -54,7 +56,7 @@ class FieldReader {
   TextList texts(std::string_view key, Format format = Format::Any);
   std::optional<TextList> optional_texts(std::string_view key, Format format = Format::Any);
 
-  /// A datetime that is finer than a microsecond also stays in `extra`.
+  /// A datetime whose text is not the one that `bsky.time_text` returns also stays in `extra`.
   std::optional<Timestamp> datetime(std::string_view key);
   std::optional<Timestamp> optional_datetime(std::string_view key);
 
@@ -70,6 +72,8 @@ class FieldReader {
   std::optional<RecordRef> optional_strong_ref(std::string_view key,
                                                std::string_view collection = {});
 
+  /// The MIME type and the size of a blob of the record itself stay in `extra`, below the key of
+  /// the blob with a `$` before it.
   Blob blob(std::string_view key);
   std::optional<Blob> optional_blob(std::string_view key);
 
@@ -118,10 +122,11 @@ class FieldReader {
 
   /// Adds a field to `extra` although an accessor took it.
   void keep(std::string_view key);
-  /// Whether all fields except `$type` were taken.
+  /// Whether all fields were taken. The `$type` of a union or blob counts as taken, that of another
+  /// object does not, because its value follows from nothing.
   bool complete() const;
-  /// Returns a JSON object of the fields that were not taken, without `$type`, or an empty text if
-  /// there are none.
+  /// Returns a JSON object of the fields that were not taken, or an empty text if there are none. A
+  /// `$type` is left out, and a missing one is null.
   std::string extra() const;
 
   /// Notes a fault of the field `key`, or of this object if `key` is empty.
@@ -134,6 +139,7 @@ class FieldReader {
   std::optional<atproto::Value> take_required(std::string_view key);
   std::optional<atproto::Value> take_list(std::string_view key);
   bool was_taken(std::string_view key) const;
+  void append_blob(std::string& out, std::string_view key, const atproto::Value& value) const;
   bool check_map();
   bool check_type();
 
@@ -157,6 +163,11 @@ class FieldReader {
   /// array; a field beyond the limit would also stay in `extra`.
   std::array<const char*, 16> taken_{};
   std::size_t taken_count_ = 0;
+  /// Whether the object states the `$type` that its lexicon requires.
+  bool has_type_ = false;
+  /// The keys of blobs whose MIME type and size are a part of `extra`. No record has more.
+  std::array<const char*, 2> blobs_{};
+  std::size_t blob_count_ = 0;
 };
 
 }  // namespace skua::records

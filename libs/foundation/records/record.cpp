@@ -1,5 +1,10 @@
 #include "records/record.hpp"
 
+#include <algorithm>
+#include <array>
+
+#include "atproto/base64.hpp"
+#include "base/bytes.hpp"
 #include "lexicon/built_in.hpp"
 #include "lexicon/violation.hpp"
 #include "records/field_reader.hpp"
@@ -63,6 +68,23 @@ std::optional<std::string> decode_as(std::string_view rkey, const atproto::Value
   return std::nullopt;
 }
 
+bool is_reserved_key(std::string_view text) {
+  return text == "$link" || text == "$bytes" || text == "$cbor" || text == "$avatar" ||
+         text == "$banner";
+}
+
+/// Whether the JSON of the record in the database encodes to another block. The database's JSON has
+/// no NUL and does not tell a float from an integer, JSON does not tell a map with the key `$link`
+/// from a link, and the members with `$` in `extra` are ours.
+bool needs_block(const atproto::Document& document) {
+  if (document.has_floats() || !document.is_canonical()) return true;
+  return std::any_of(document.tree().begin(), document.tree().end(), [](const atproto::Node& node) {
+    if (node.kind != atproto::Kind::string || node.size == 0) return false;
+    const std::string_view text = as_text({node.data, node.size});
+    return text.find('\0') != text.npos || (text[0] == '$' && is_reserved_key(text));
+  });
+}
+
 }  // namespace
 
 Decoded decode_record(std::string_view collection, std::string_view rkey,
@@ -81,10 +103,35 @@ Decoded decode_record(std::string_view collection, std::string_view rkey,
 
 Decoded decode_record(std::string_view collection, std::string_view rkey,
                       const atproto::Document& document) {
-  if (!document.has_floats()) return decode_record(collection, rkey, document.root());
   Decoded out;
-  keep_as_json(document.root(), "record: has a floating point number", out);
+  if (document.has_floats()) {
+    keep_as_json(document.root(), "record: has a floating point number", out);
+  } else {
+    out = decode_record(collection, rkey, document.root());
+  }
+  out.needs_block = needs_block(document);
   return out;
+}
+
+void keep_block(Decoded& decoded, ByteView block) {
+  if (!decoded.needs_block) return;
+  std::visit(
+      [&]<class T>(T& typed) {
+        if constexpr (!std::is_same_v<T, std::monostate>) {
+          if (typed.extra.empty()) {
+            typed.extra = '{';
+          } else {
+            typed.extra.back() = ',';
+          }
+          typed.extra += R"("$cbor":")";
+          atproto::append_base64(typed.extra, block);
+          // PostgreSQL reads base64 with padding only.
+          constexpr std::array<std::string_view, 3> kPadding = {"", "==", "="};
+          typed.extra += kPadding[block.size() % 3];
+          typed.extra += "\"}";
+        }
+      },
+      decoded.record);
 }
 
 std::optional<Timestamp> created_at(const Record& record) {

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "atproto/data_model.hpp"
+#include "base/bytes.hpp"
 #include "records/declarations.hpp"
 #include "records/gates.hpp"
 #include "records/lists.hpp"
@@ -53,6 +54,9 @@ struct Decoded {
   /// The reason why the record violates its lexicon, as the path of the field, a colon and a
   /// message.
   std::optional<std::string> invalid_reason;
+  /// Whether JSON in the database cannot hold the record exactly, so that its block must be kept,
+  /// too. Set by the overload for documents.
+  bool needs_block = false;
   /// The number of NULs that decoding dropped from the JSON texts (`json`, `extra`, `..._json`).
   std::size_t nuls_removed = 0;
 };
@@ -68,6 +72,10 @@ Decoded decode_record(std::string_view collection, std::string_view rkey,
 /// every lexicon.
 Decoded decode_record(std::string_view collection, std::string_view rkey,
                       const atproto::Document& document);
+
+/// Adds the block of a record that needs its block to the member `$cbor` of its `extra`, in base64.
+/// Does nothing for a record without a struct, whose table has a column for the block.
+void keep_block(Decoded& decoded, ByteView block);
 
 /// Returns `createdAt` of a record that has a struct.
 std::optional<Timestamp> created_at(const Record& record);

@@ -49,12 +49,13 @@ postgres::Statement rows_of(const writer::TableWriter& table) {
           fmt::format(
               "SELECT t.ctid::text, t.actor_id, {1}, t.rkey, t.rev, "
               "t.cid, t.indexed_at, a.did, c.nsid, "
-              "bsky.rkey_text(t.actor_id, {1}, t.rkey), {2}, {3} "
+              "bsky.rkey_text(t.actor_id, {1}, t.rkey), {2}, {3}, {4} "
               "FROM {0} AS t JOIN bsky.actors AS a ON a.id = t.actor_id "
               "JOIN bsky.collections AS c ON c.id = {1} "
               "WHERE t.ctid = ANY ($1::text[]::tid[]) AND t.cid IS NOT NULL ORDER BY t.ctid",
               table.name(), is_records ? "t.collection_id" : std::to_string(table.collection_id()),
               is_records ? "t.record::text" : "bsky.record_json(t)::text",
+              is_records ? "t.block" : "decode(t.extra ->> '$cbor', 'base64')",
               is_records ? "t.invalid_reason" : "NULL::text")};
 }
 
@@ -70,6 +71,7 @@ struct RowText {
   std::string collection;
   std::string rkey;
   std::string json;
+  std::optional<Bytes> block;
   std::optional<std::string> invalid_reason;
 };
 
@@ -88,12 +90,14 @@ std::size_t append_rows(postgres::Session& session, const writer::TableWriter& t
                     .collection = std::move(found.collection),
                     .rkey = std::move(found.rkey),
                     .json = std::move(found.json),
+                    .block = std::move(found.block),
                     .invalid_reason = std::move(found.invalid_reason)});
   }
   return json_bytes;
 }
 
-/// Adds the values of blobs that `bsky.record_json` leaves out. The added values are always valid.
+/// Adds the values of blobs that rows of former versions do not have. The added values are always
+/// valid.
 std::string with_whole_blobs(const std::string& json) {
   if (json.find("\"avatar\"") == json.npos && json.find("\"banner\"") == json.npos) return json;
   auto record = nlohmann::json::parse(json);
@@ -166,6 +170,21 @@ Place Place::parse(std::string_view text) {
   return place;
 }
 
+std::vector<StoredRow> read_rows(postgres::Session& session, const writer::TableWriter& table,
+                                 std::span<const std::string> places) {
+  std::vector<StoredRow> rows;
+  append_rows(session, table, places, rows);
+  return rows;
+}
+
+Result<void> append_block(const StoredRow& row, Bytes& block) {
+  if (row.block) {
+    block.insert(block.end(), row.block->begin(), row.block->end());
+    return {};
+  }
+  return event::JsonTranscoder().append(row.json, block);
+}
+
 Stretch read_stretch(postgres::Session& session, const writer::TableWriter& table, Place from,
                      std::int64_t end_block) {
   const Place end{.block = std::min(from.block + kBlocks, end_block)};
@@ -188,8 +207,9 @@ std::optional<Verdict> judge(const StoredRow& row, bool is_typed_row,
                              const lexicon_store::AddedChecks& added) {
   if (!row.invalid_reason && has_no_lexicon(row, added)) return std::nullopt;
   Bytes block;
-  event::JsonTranscoder transcoder;
-  if (!transcoder.append(is_typed_row ? with_whole_blobs(row.json) : row.json, block)) {
+  if (row.block || !is_typed_row) {
+    if (!append_block(row, block)) return std::nullopt;
+  } else if (!event::JsonTranscoder().append(with_whole_blobs(row.json), block)) {
     return std::nullopt;
   }
   Verdict verdict;
@@ -209,9 +229,8 @@ std::optional<Verdict> judge(const StoredRow& row, bool is_typed_row,
     record.invalid_reason = writer::added_violation(added, change);
   }
   if (record.invalid_reason == row.invalid_reason) return std::nullopt;
-  // The JSON of a record that violates its lexicon can differ from the record: JSON has no NUL, and
-  // does not tell a floating point number from an integer. Without an equal CID the record cannot
-  // be called valid.
+  // The JSON of a row of a former version can differ from the record. Without an equal CID the
+  // record cannot be called valid.
   if (row.invalid_reason && atproto::Cid::of(block) != cid) return std::nullopt;
   if (record.invalid_reason) record.json = row.json;
   verdict.row = row;

@@ -3,12 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "atproto/sha256.hpp"
 #include "atproto/tid.hpp"
+#include "base/bytes.hpp"
+#include "base/result.hpp"
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
 #include "lexicon_store/added_checks.hpp"
@@ -43,6 +46,8 @@ struct StoredRow {
   std::string rkey;
   /// The record as `bsky.record_json` returns it, or `bsky.records.record`.
   std::string json;
+  /// The stored block of a record that the JSON does not hold exactly.
+  std::optional<Bytes> block;
   /// The value of `bsky.records.invalid_reason`.
   std::optional<std::string> invalid_reason;
 };
@@ -57,6 +62,15 @@ struct Stretch {
   /// Whether all rows before `end_block` have been read.
   bool is_end = false;
 };
+
+/// Reads the rows at these places (`ctid`) that have the content of a record, without locks. Throws
+/// postgres::SqlError.
+std::vector<StoredRow> read_rows(postgres::Session& session, const writer::TableWriter& table,
+                                 std::span<const std::string> places);
+
+/// Appends the block of the record of a row, as DAG-CBOR: the stored one, or the one to which the
+/// JSON encodes. Returns an error if the JSON cannot be encoded.
+Result<void> append_block(const StoredRow& row, Bytes& block);
 
 /// Reads rows from a place on, without locks: at most a megabyte of the table and a thousand rows.
 /// Reads the JSON of 32 rows at a time, until it has 16 MB. Throws postgres::SqlError.
@@ -80,7 +94,8 @@ struct Verdict {
 
 /// Checks a row of a typed table or of `bsky.records` against the current lexicons. Returns nothing
 /// if the row is correct, or if its JSON is not exact enough to prove the record valid. Does not
-/// check the MIME types and sizes of avatars and banners, because typed tables do not store them.
+/// check the MIME types and sizes of avatars and banners in rows of former versions, which do not
+/// have them.
 std::optional<Verdict> judge(const StoredRow& row, bool is_typed_row,
                              const lexicon_store::AddedChecks& added);
 

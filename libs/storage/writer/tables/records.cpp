@@ -25,6 +25,11 @@ class RecordsTable : public KeyedTable {
       } else {
         rows.null();
       }
+      if (event->record().needs_block) {
+        rows.bytea(event->change().block);
+      } else {
+        rows.null();
+      }
       rows.timestamp(indexed_at);
     }
   }
@@ -42,6 +47,15 @@ class RecordsTable : public KeyedTable {
     params.array(column(
         events,
         [](const ResolvedEvent* event) -> const auto& { return event->record().invalid_reason; }));
+    postgres::Array blocks(Array::Type::bytea);
+    for (const ResolvedEvent* event : events) {
+      if (event->record().needs_block) {
+        blocks.bytea(event->change().block);
+      } else {
+        blocks.null();
+      }
+    }
+    params.array(blocks);
   }
 
   CountedReferences references_of(const event::ResolvedEvent& /*event*/) const override {
@@ -53,7 +67,8 @@ class RecordsTable : public KeyedTable {
       {"rev", Array::Type::int8, ""},
       {"cid", Array::Type::bytea, ""},
       {"record", Array::Type::text, "::jsonb"},
-      {"invalid_reason", Array::Type::text, ""}};
+      {"invalid_reason", Array::Type::text, ""},
+      {"block", Array::Type::bytea, ""}};
 };
 
 }  // namespace

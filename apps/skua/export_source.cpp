@@ -50,7 +50,7 @@ NamedSource question_source(postgres::Session& session, const NamedQuery& query,
   NamedSource named{.source = {}, .name = query.name, .query = &query};
   named.values = read_arguments(query, texts);
   named.source = exports::statement_source(
-      session, without_end(statement_with_values(query, named.values, std::nullopt)),
+      session, without_end(statement_with_values(query, named.values, std::nullopt, {})),
       "export_question");
   return named;
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -7,12 +9,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "atproto/syntax.hpp"
 #include "base/text.hpp"
 #include "command_line/display_text.hpp"
 #include "commands.hpp"
@@ -49,6 +53,24 @@ const Option<std::optional<RowLimit>> kQueryLimit({.name = "--limit",
                                                           "{}, and not `all`", error.what()));
                                                     }
                                                   });
+const Option<std::optional<std::string>> kViewer(
+    {.name = "--viewer",
+     .type = "ACCOUNT",
+     .meaning = "Leave out what this account does not see, by blocks and labels"},
+    [](const SettingValue& given) {
+      auto account = query_argument("account").read(given.value);
+      if (!account) {
+        throw UsageError(fmt::format("{}: '{}' is not an account: give {}", given.origin,
+                                     printable(given.value, 200), query_argument("account").form));
+      }
+      return std::move(*account);
+    });
+const Option<std::optional<std::string>> kBefore(
+    {.name = "--before",
+     .type = "TIME|KEY",
+     .meaning = "Print the next rows: the `sort_at` of the last row, as --json prints it, or its "
+                "`page_key`"},
+    [](const SettingValue& given) { return given.value; });
 const Option<bool> kWide({.name = "--wide", .meaning = "Print all columns and whole texts"});
 const Option<bool> kCsv({.name = "--csv", .meaning = "Print CSV with a header"});
 const Option<bool> kSql(
@@ -80,10 +102,11 @@ struct Execution {
 };
 
 Execution execution_of(const NamedQuery& query, const std::vector<std::string>& values,
-                       std::optional<std::int64_t> limit) {
+                       std::optional<std::int64_t> limit, const QueryOptions& options) {
   if (limit) ++*limit;
-  Execution execution{query, {}, statement_with_parameters(query, limit)};
+  Execution execution{query, {}, statement_with_parameters(query, limit, options)};
   for (const std::string& value : values) execution.params.text(value);
+  for (const auto& [name, value] : options) execution.params.text(value);
   return execution;
 }
 
@@ -179,6 +202,42 @@ void print_answer(postgres::Session& session, const Execution& execution,
   print_notes(notes);
 }
 
+bool takes(const NamedQuery& query, std::string_view option) {
+  return std::find(query.options.begin(), query.options.end(), option) != query.options.end();
+}
+
+/// Returns whether a text begins with four numbers, as bsky.backlinks writes the column page_key.
+bool is_page_key(std::string_view text) {
+  for (int i = 0; i < 4; ++i) {
+    const std::string_view number = text.substr(0, text.find(' '));
+    std::int64_t value = 0;
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (read.ec != std::errc() || read.ptr != number.data() + number.size()) return false;
+    if (number.size() == text.size()) return false;
+    text.remove_prefix(number.size() + 1);
+  }
+  return is_utf8(text);
+}
+
+QueryOptions options_of(const Invocation& invocation, const NamedQuery& query) {
+  QueryOptions options;
+  if (takes(query, "viewer") && invocation[kViewer]) options["viewer"] = *invocation[kViewer];
+  if (takes(query, "before") && invocation[kBefore]) {
+    const std::string& before = options["before"] = *invocation[kBefore];
+    if (is_before_a_time(query) && !parse_datetime(before)) {
+      throw UsageError(fmt::format(
+          "--before: '{}' is not a time such as 2026-07-04T14:38:08.085434+00:00, which "
+          "--json and --csv print",
+          printable(before, 200)));
+    }
+    if (!is_before_a_time(query) && !is_page_key(before)) {
+      throw UsageError(fmt::format("--before: '{}' is not a text of the column page_key",
+                                   printable(before, 200)));
+    }
+  }
+  return options;
+}
+
 int list_queries(const Invocation& /*invocation*/) {
   std::string_view group;
   for (const NamedQuery& query : named_queries()) {
@@ -195,8 +254,9 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
   const auto values = read_arguments(query, texts_of(invocation, query));
   const auto given = invocation[kQueryLimit];
   const auto limit = given ? given->rows : query.limit;
+  const QueryOptions options = options_of(invocation, query);
   if (invocation[kSql]) {
-    fmt::print("{}", statement_with_values(query, values, limit));
+    fmt::print("{}", statement_with_values(query, values, limit, options));
     return kSuccess;
   }
   const auto timeout = invocation[kQueryTimeout];
@@ -206,7 +266,7 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
   append(notes, missing_needs(session, query, invocation));
   try {
     append(notes, missing_subjects(session, query, values, invocation));
-    print_answer(session, execution_of(query, values, limit), limit, invocation, notes);
+    print_answer(session, execution_of(query, values, limit, options), limit, invocation, notes);
   } catch (const postgres::SqlError&) {
     // The notes are printed, because a missing projection or index may be the reason why the query
     // takes too long.
@@ -262,6 +322,8 @@ CommandSpecs query_commands() {
     for (const std::string& name : query.arguments) {
       command.options.push_back(required(argument_option(name)));
     }
+    if (takes(query, "viewer")) command.options.emplace_back(kViewer);
+    if (takes(query, "before")) command.options.emplace_back(kBefore);
   }
   return commands;
 }

@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -233,6 +235,8 @@ void read_block(NamedQuery& query, std::string_view& document) {
                std::find(query.arguments.begin(), query.arguments.end(), part.text) ==
                    query.arguments.end()) {
       query.arguments.emplace_back(part.text);
+    } else if (part.kind == StatementPart::Kind::Option) {
+      query.options.emplace_back(part.text);
     }
   }
 }
@@ -277,11 +281,24 @@ namespace {
 constexpr std::string_view kArgumentMark = ":'";
 constexpr std::string_view kLimitMark = "/*limit*/ ";
 constexpr std::string_view kDigits = "0123456789";
+constexpr std::array<std::string_view, 2> kOptionMarks = {"/*viewer*/ null", "/*before*/ null"};
 
-/// Returns the statement with `argument(i)` as its argument number i.
+/// Returns the first mark of an optional argument in a statement, and its place; the end of the
+/// statement without one.
+std::pair<std::size_t, std::string_view> find_option(std::string_view statement) {
+  std::pair<std::size_t, std::string_view> first{statement.size(), ""};
+  for (const std::string_view mark : kOptionMarks) {
+    const std::size_t place = statement.find(mark);
+    if (place < first.first) first = {place, mark};
+  }
+  return first;
+}
+
+/// Returns the statement with `argument(i)` as its argument number i. The numbers of the arguments
+/// in `options` follow.
 template <class Argument>
 std::string filled_statement(const NamedQuery& query, std::optional<std::int64_t> limit,
-                             Argument argument) {
+                             const QueryOptions& options, Argument argument) {
   std::string sql;
   for (const StatementPart& part : parts_of(query.statement)) {
     switch (part.kind) {
@@ -291,6 +308,14 @@ std::string filled_statement(const NamedQuery& query, std::optional<std::int64_t
       case StatementPart::Kind::Argument: {
         const auto place = std::find(query.arguments.begin(), query.arguments.end(), part.text);
         sql += argument(static_cast<std::size_t>(place - query.arguments.begin()));
+        break;
+      }
+      case StatementPart::Kind::Option: {
+        const auto option = options.find(part.text);
+        sql += option == options.end()
+                   ? "null"
+                   : argument(query.arguments.size() +
+                              static_cast<std::size_t>(std::distance(options.begin(), option)));
         break;
       }
       case StatementPart::Kind::Limit:
@@ -325,7 +350,8 @@ std::vector<StatementPart> parts_of(std::string_view statement) {
   while (!statement.empty()) {
     const std::size_t argument = statement.find(kArgumentMark);
     const std::size_t limit = statement.find(kLimitMark);
-    const std::size_t text = std::min({argument, limit, statement.size()});
+    const auto [option, mark] = find_option(statement);
+    const std::size_t text = std::min({argument, limit, option});
     if (text > 0) parts.push_back({StatementPart::Kind::Text, statement.substr(0, text)});
     statement.remove_prefix(text);
     if (text == argument) {
@@ -338,20 +364,31 @@ std::vector<StatementPart> parts_of(std::string_view statement) {
       const std::size_t end = std::min(statement.find_first_not_of(kDigits), statement.size());
       parts.push_back({StatementPart::Kind::Limit, statement.substr(0, end)});
       statement.remove_prefix(end);
+    } else if (!mark.empty() && text == option) {
+      parts.push_back({StatementPart::Kind::Option, mark.substr(2, mark.find("*/") - 2)});
+      statement.remove_prefix(mark.size());
     }
   }
   return parts;
 }
 
-std::string statement_with_parameters(const NamedQuery& query, std::optional<std::int64_t> limit) {
-  return filled_statement(query, limit,
+std::string statement_with_parameters(const NamedQuery& query, std::optional<std::int64_t> limit,
+                                      const QueryOptions& options) {
+  return filled_statement(query, limit, options,
                           [](std::size_t i) { return fmt::format("${}::text", i + 1); });
 }
 
 std::string statement_with_values(const NamedQuery& query, const std::vector<std::string>& values,
-                                  std::optional<std::int64_t> limit) {
-  return filled_statement(query, limit, [&](std::size_t i) { return literal(values.at(i)); }) +
+                                  std::optional<std::int64_t> limit, const QueryOptions& options) {
+  std::vector<std::string> all = values;
+  for (const auto& [name, value] : options) all.push_back(value);
+  return filled_statement(query, limit, options,
+                          [&](std::size_t i) { return literal(all.at(i)); }) +
          ";\n";
+}
+
+bool is_before_a_time(const NamedQuery& query) {
+  return query.statement.find("(/*before*/ null)::timestamptz") != std::string::npos;
 }
 
 std::vector<std::string> columns_of(std::string_view statement) {

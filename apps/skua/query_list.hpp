@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct NamedQuery {
   /// The arguments in the order of their first use.
   std::vector<std::string> arguments;
   std::vector<QueryNeed> needs;
+  /// The optional arguments that it takes: `viewer` and `before`.
+  std::vector<std::string> options;
   /// The maximum number of rows that the statement returns.
   std::optional<std::int64_t> limit;
   /// The statement as it is in the document, without the final semicolon (see StatementPart).
@@ -55,20 +58,31 @@ struct StatementPart {
     /// The part is an argument such as `:'account'`, and `text` is the name.
     Argument,
     /// The part is a limit such as `/*limit*/ 50`, and `text` is the number.
-    Limit
+    Limit,
+    /// The part is an optional argument, `/*viewer*/ null` or `/*before*/ null`, and `text` is the
+    /// name.
+    Option
   };
   Kind kind = Kind::Text;
   std::string_view text;
 };
 std::vector<StatementPart> parts_of(std::string_view statement);
 
-/// Returns the statement with the parameters $1, $2... of type text for its arguments. The
-/// statement returns at most `limit` rows; all rows if `limit` is nothing.
-std::string statement_with_parameters(const NamedQuery& query, std::optional<std::int64_t> limit);
+/// The values of optional arguments by name. Arguments without a value are null in the statement.
+using QueryOptions = std::map<std::string, std::string, std::less<>>;
+
+/// Returns the statement with the parameters $1, $2... of type text for its arguments, then for
+/// `options`. The statement returns at most `limit` rows; all rows if `limit` is nothing.
+std::string statement_with_parameters(const NamedQuery& query, std::optional<std::int64_t> limit,
+                                      const QueryOptions& options);
 
 /// Returns the statement for psql, with the values of the arguments as literals and a semicolon.
 std::string statement_with_values(const NamedQuery& query, const std::vector<std::string>& values,
-                                  std::optional<std::int64_t> limit);
+                                  std::optional<std::int64_t> limit, const QueryOptions& options);
+
+/// Returns whether the optional argument `before` of a query is a time. Otherwise it is a text of
+/// the column page_key.
+bool is_before_a_time(const NamedQuery& query);
 
 /// Returns the words for a user: the name of the query, and its arguments in capitals.
 std::string usage_of(const NamedQuery& query);

@@ -150,21 +150,67 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   LEFT JOIN bsky.posts p ON p.actor_id = i.actor_id AND p.rkey = i.rkey
   LEFT JOIN bsky.actors r ON r.id = i.reposter
   WHERE a.active IS NOT FALSE
-  ORDER BY i.sort_at DESC LIMIT max_rows
+  ORDER BY i.sort_at DESC, i.actor_id, i.rkey LIMIT max_rows
 $$;
 COMMENT ON FUNCTION bsky.feed(int8[], int4, timestamptz) IS 'The newest posts and reposts of several accounts (bsky.actors.id), each post once, newest first. For a repost reposted_by is the account that reposted, and sort_at the time of the repost. The text is null if the post was not seen. With before only the items whose sort_at is earlier. At most max_rows rows.';
 
-CREATE OR REPLACE FUNCTION bsky.timeline(account text, max_rows int4 DEFAULT 50, before timestamptz DEFAULT NULL)
+-- Hidden rows do not count. Therefore the function reads the feed again with more rows until it has enough.
+CREATE OR REPLACE FUNCTION bsky.seen_feed(viewer_id int8, account_ids int8[], max_rows int4, before timestamptz, is_home boolean)
+RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int8, rkey int8)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 50 AS $$
+#variable_conflict use_column
+DECLARE
+  size int4 := least(max_rows, 100000000) * 2;
+  passed int4 := 0;
+  shown int4 := 0;
+  item record;
+BEGIN
+  LOOP
+    FOR item IN
+      SELECT f.*, p.cid IS NOT NULL AS exists, p.parent_actor, p.parent_rkey FROM (
+        SELECT * FROM bsky.feed(account_ids, size, before) OFFSET passed) f
+      LEFT JOIN LATERAL (SELECT p.* FROM bsky.posts p WHERE p.actor_id = f.actor_id AND p.rkey = f.rkey OFFSET 0) p ON true
+      ORDER BY f.sort_at DESC, f.actor_id, f.rkey
+    LOOP
+      passed := passed + 1;
+      CONTINUE WHEN NOT item.exists OR bsky.is_hidden_from(viewer_id, item.actor_id, 1, item.rkey)
+        OR (item.reposted_by IS NOT NULL AND bsky.is_hidden_from(viewer_id, bsky.actor_id(item.reposted_by), 0, 0))
+        OR (is_home AND (bsky.is_blocked(viewer_id, item.parent_actor) OR bsky.is_blocked(viewer_id, (
+          SELECT a.parent_actor FROM bsky.posts a WHERE a.actor_id = item.parent_actor AND a.rkey = item.parent_rkey))));
+      name := item.name; text := item.text; reposted_by := item.reposted_by; sort_at := item.sort_at; uri := item.uri;
+      actor_id := item.actor_id; rkey := item.rkey;
+      RETURN NEXT;
+      shown := shown + 1;
+      IF shown = max_rows THEN
+        RETURN;
+      END IF;
+    END LOOP;
+    EXIT WHEN size IS NULL OR passed < size OR size > 100000000;
+    size := size * 4;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION bsky.seen_feed(int8, int8[], int4, timestamptz, boolean) IS 'The rows of bsky.feed that a viewer (bsky.actors.id) sees: without posts that were not seen, and without posts and reposts by accounts that the viewer does not see (bsky.is_hidden_from). If is_home is true, also without replies whose parent, or the parent of that post, is by an account that the viewer blocks or that blocks the viewer. At most max_rows rows.';
+
+-- Without a viewer the planner leaves the second part out.
+CREATE OR REPLACE FUNCTION bsky.timeline(account text, max_rows int4 DEFAULT 50, before timestamptz DEFAULT NULL, viewer text DEFAULT NULL)
 RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
-  SELECT f.* FROM bsky.feed(ARRAY[bsky.actor_id(account)], max_rows, before) f
+  SELECT f.* FROM bsky.feed(ARRAY[bsky.actor_id(account)], max_rows, before) f WHERE viewer IS NULL
+  UNION ALL
+  SELECT f.* FROM bsky.seen_feed(bsky.actor_id(viewer), ARRAY[bsky.actor_id(account)], max_rows, before, false) f WHERE viewer IS NOT NULL
 $$;
-COMMENT ON FUNCTION bsky.timeline(text, int4, timestamptz) IS 'The posts and reposts of an account, newest first, as bsky.feed returns them. The account is a DID, a handle or a bsky.app URL. With before only the items whose sort_at is earlier. At most max_rows rows.';
+COMMENT ON FUNCTION bsky.timeline(text, int4, timestamptz, text) IS 'The posts and reposts of an account, newest first, as bsky.feed returns them. The account is a DID, a handle or a bsky.app URL. With before only the items whose sort_at is earlier. For a viewer, which is named like the account, only what the viewer sees (bsky.seen_feed). At most max_rows rows.';
 
-CREATE OR REPLACE FUNCTION bsky.feed_of(account text, max_rows int4 DEFAULT 50, before timestamptz DEFAULT NULL)
+CREATE OR REPLACE FUNCTION bsky.feed_of(account text, max_rows int4 DEFAULT 50, before timestamptz DEFAULT NULL, viewer text DEFAULT NULL)
 RETURNS TABLE (name text, text text, reposted_by text, sort_at timestamptz, uri text, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   SELECT f.* FROM bsky.feed(
     ARRAY(SELECT DISTINCT f.subject_actor FROM bsky.follows f WHERE f.actor_id = (SELECT bsky.actor_id(account))), max_rows, before) f
+  WHERE viewer IS NULL
+  UNION ALL
+  SELECT f.* FROM bsky.seen_feed(bsky.actor_id(viewer),
+    ARRAY(SELECT DISTINCT f.subject_actor FROM bsky.follows f WHERE f.actor_id = (SELECT bsky.actor_id(account))), max_rows, before, true) f
+  WHERE viewer IS NOT NULL
 $$;
-COMMENT ON FUNCTION bsky.feed_of(text, int4, timestamptz) IS 'The newest posts and reposts of the accounts that an account follows, each post once, newest first, as bsky.feed returns them. The account is a DID, a handle or a bsky.app URL. With before only the items whose sort_at is earlier. At most max_rows rows.';
+COMMENT ON FUNCTION bsky.feed_of(text, int4, timestamptz, text) IS 'The newest posts and reposts of the accounts that an account follows, each post once, newest first, as bsky.feed returns them. The account is a DID, a handle or a bsky.app URL. With before only the items whose sort_at is earlier. For a viewer, usually the account itself, only what the viewer sees (bsky.seen_feed). At most max_rows rows.';

@@ -33,8 +33,9 @@ ITEMS = {
     "violates_threadgate": 48, "violates_embedding_rules": 9, "is_hidden": 0, "has_invalid_root": 5,
     "notification like": 4498, "notification like-via-repost": 0, "notification repost": 711,
     "notification repost-via-repost": 0, "notification follow": 1135, "notification mention": 272,
-    "notification quote": 229, "notification reply": 948, "posts_view": 1946, "actors_view": 80,
-    "notifications_view": 6708, "references": 3349,
+    "notification quote": 229, "notification reply": 939, "notification verified": 7,
+    "notification starterpack-joined": 0, "posts_view": 1946, "actors_view": 80,
+    "notifications_view": 6699, "references": 3349,
     "likes_of()": 4436, "reposts_of()": 700, "replies_of()": 741, "quotes_of()": 266, "thread()": 1020,
     "followers_of()": 1113, "follows_of()": 1113, "mutuals_of()": 329,
 }

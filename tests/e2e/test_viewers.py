@@ -2,6 +2,7 @@
 (packages/bsky/src in bluesky-social/atproto). test_random_network.py compares the same functions with a count over many
 records."""
 
+import json
 import unittest
 
 import atproto
@@ -284,6 +285,79 @@ class Viewers(EndToEnd):
         self.assertEqual(states().keys(), {"ann", "bob", "cy"})
         (earlier,) = self.column(f"select sort_at from bsky.post('{quotes[self.bob]}')")
         self.assertEqual(states(before=earlier).keys(), {"ann"})
+
+    # Feeds.
+
+    def rows(self, function, account, **arguments):
+        named = "".join(f", {name} => {value!r}" for name, value in arguments.items())
+        rows = self.db.rows(f"select text, reposted_by, sort_at from bsky.{function}('{account.did}'{named})")
+        return [row["text"] + (" by " + row["reposted_by"].removesuffix(".test") if row["reposted_by"] else "") for row in rows]
+
+    def test_a_timeline_has_what_the_viewer_sees_and_full_pages(self):
+        """api/app/bsky/feed/getAuthorFeed.ts, noBlocksOrMutedReposts"""
+        self.post(self.ann, "old")
+        for number in range(12):
+            self.put(self.ann, "feed.repost", {"subject": reference(self.post(self.bob, f"of bob {number}"))})
+        self.put(self.ann, "feed.repost", {"subject": reference(self.post(self.cy, "of cy"))})
+        self.put(self.ann, "feed.repost", {"subject": reference(f"at://{self.bob.did}/app.bsky.feed.post/3mz7iuy6owc22")})
+        labelled = self.post(self.ann, "labelled")
+        self.block(self.dee, self.bob)
+        self.store()
+        self.label(labelled, "!hide")
+        self.assertEqual(len(self.rows("timeline", self.ann, viewer="nobody.test")), 14)
+        self.assertEqual(self.rows("timeline", self.ann, viewer="dee.test"), ["of cy by ann", "old"])
+        self.assertEqual(self.rows("timeline", self.ann, viewer="dee.test", max_rows=2), ["of cy by ann", "old"], "the page is full")
+        self.assertEqual(self.rows("timeline", self.ann, viewer="dee.test", max_rows=1), ["of cy by ann"])
+        self.assertEqual(self.rows("timeline", self.ann, viewer="ann.test", max_rows=2), ["labelled", "of cy by ann"])
+        self.assertEqual(self.rows("timeline", self.bob, viewer="dee.test"), [])
+        (at,) = self.column(f"select sort_at from bsky.timeline('{self.ann.did}', 1, viewer => 'dee.test')")
+        self.assertEqual(self.rows("timeline", self.ann, viewer="dee.test", before=at), ["old"])
+
+    def test_a_feed_has_no_replies_to_blocked_accounts(self):
+        """api/app/bsky/feed/getTimeline.ts, noBlocksOrMutes: ancestorAuthorBlocked"""
+        for account in (self.bob, self.cy):
+            self.put(self.ann, "graph.follow", {"subject": account.did})
+        root = self.post(self.dee, "root")
+        reply = self.post(self.cy, "reply", root)
+        below = self.post(self.bob, "below", reply, root)
+        self.post(self.cy, "third", below, root)
+        self.put(self.bob, "feed.repost", {"subject": reference(root)})
+        self.store()
+        everything = ["root by bob", "third", "below", "reply"]
+        self.assertEqual(self.rows("feed_of", self.ann), everything)
+        self.assertEqual(self.rows("feed_of", self.ann, viewer="ann.test"), everything)
+        self.block(self.dee, self.ann)
+        self.store()
+        self.assertEqual(self.rows("feed_of", self.ann, viewer="ann.test"), ["third"])
+        self.assertEqual(self.rows("feed_of", self.ann), everything)
+        self.block_by_list(self.ann, self.ann, self.bob)
+        self.store()
+        self.assertEqual(self.rows("feed_of", self.ann, viewer="ann.test"), [])
+
+    def test_skua_query_takes_a_viewer_and_pages(self):
+        posts = [self.post(self.ann, str(number)) for number in range(3)]
+        reply = self.post(self.bob, "a reply", posts[0])
+        self.block(self.bob, self.cy)
+        self.store()
+
+        def answer(*arguments):
+            return json.loads("\n".join(self.skua(self.db, "query", *arguments, "--json").stdout))["rows"]
+
+        self.assertEqual([row["text"] for row in answer("thread", posts[0])], ["0", "a reply"])
+        self.assertEqual([row["text"] for row in answer("thread", posts[0], "--viewer", "cy.test")], ["0"])
+        self.assertEqual([row["depth"] for row in answer("thread", reply)], [-1, 0])
+        first = answer("timeline", "ann.test", "--limit", "2")
+        self.assertEqual([row["text"] for row in first], ["2", "1"])
+        more = ("timeline", "ann.test", "--before", first[-1]["sort_at"], "--viewer", "bob.test")
+        self.assertEqual([row["text"] for row in answer(*more)], ["0"])
+        self.assertIn(f"before => ('{first[-1]['sort_at']}')::timestamptz", "\n".join(self.skua(self.db, "query", *more, "--sql").stdout))
+        links = answer("backlinks", posts[0], "--limit", "1") + answer("backlinks", posts[0])
+        self.assertEqual(answer("backlinks", posts[0], "--before", links[0]["page_key"]), links[2:])
+        self.assertEqual(answer("relationship", "cy.test", "bob.test")[0]["blocked_by"].split("/")[2], self.bob.did)
+        for wrong in (("timeline", "ann.test", "--before", "yesterday"), ("backlinks", posts[0], "--before", "1 2 x"),
+                      ("thread", posts[0], "--viewer", "not an account")):
+            program = self.skua(self.db, "query", *wrong, code=2)
+            self.assertRegex("\n".join(program.stderr), "--(before|viewer)", wrong)
 
     # Notifications.
 

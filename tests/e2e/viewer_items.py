@@ -8,8 +8,8 @@ import collections
 
 from count_items import visible_notifications
 from function_items import quotes, replies
-from items import Kind
-from recount import BLOCK, FOLLOW, LIST, LIST_BLOCK, POST, THREADGATE, author, parent, quoted, root_of, target
+from items import Kind, microseconds
+from recount import BLOCK, FOLLOW, LIST, LIST_BLOCK, POST, REPOST, THREADGATE, author, parent, quoted, root_of, target
 
 ABOVE = 3
 VIEWERS = "(select did, id from bsky.actors where active is not null union all select '', null)"
@@ -113,6 +113,44 @@ def kinds(sight):
             path.append(above)
             yield above, 1 - len(path)
 
+    def items(records, accounts):
+        """{post: (time, reposter)} of the feed of these accounts: each post with its newest item."""
+        found = {}
+        for uri, _ in records.visible(POST):
+            if author(uri) in accounts:
+                found[uri] = records.sort_at(uri), None
+        for did, uri, _, subject in records.recount.firsts(REPOST):
+            if did in accounts and did not in records.hidden and author(subject) not in records.hidden and f"/{POST}/" in subject:
+                if subject not in found or records.sort_at(uri) > found[subject][0]:
+                    found[subject] = records.sort_at(uri), did
+        return found
+
+    def timelines(records):
+        """api/app/bsky/feed/getAuthorFeed.ts, noBlocksOrMutedReposts"""
+        posts = dict(records.visible(POST))
+        for account in records.statuses:
+            shown = items(records, {account})
+            for viewer in sight.viewers:
+                for uri, (at, reposter) in shown.items():
+                    if uri in posts and not is_hidden(viewer, uri, reposter):
+                        yield viewer, account, uri, reposter, at
+
+    def is_hidden(viewer, uri, reposter):
+        return sight.hides(viewer, uri) or (reposter and sight.hides(viewer, f"at://{reposter}"))
+
+    def feeds(records):
+        """api/app/bsky/feed/getTimeline.ts, noBlocksOrMutes: ancestorAuthorBlocked"""
+        posts = dict(records.visible(POST))
+        every = records.recount.records
+        for viewer in records.statuses:
+            followed = {subject for did, _, _, subject in records.recount.firsts(FOLLOW) if did == viewer}
+            for uri, (at, reposter) in items(records, followed).items():
+                if uri in posts and not is_hidden(viewer, uri, reposter):
+                    above = parent(posts[uri])
+                    next_above = parent(every[above]) if above in every else None
+                    if not any(name and sight.is_blocked(viewer, author(name)) for name in (above, next_above)):
+                        yield viewer, uri, reposter, at
+
     def states(records):
         """views/index.ts, recordEmbed: detached"""
         for uri, post in records.visible(POST):
@@ -130,6 +168,12 @@ def kinds(sight):
         Kind("is_blocked()", f"select a, b from {pairs} where bsky.is_blocked(a_id, b_id)", blocked),
         Kind("relationship()", "select a, b, r.following, r.followed_by, r.blocking, r.blocked_by, r.blocking_by_list, r.blocked_by_list "
              f"from {pairs}, lateral bsky.relationship(a, b) r", relationships),
+        Kind("timeline() for a viewer", f"select v.did, a.did as account, f.uri, r.did as reposter, {microseconds('f.sort_at')} as at from "
+             f"{VIEWERS} v, bsky.actors a, lateral bsky.timeline(a.did, 1000, viewer => v.did) f left join bsky.actors r on r.id = "
+             "bsky.actor_id(f.reposted_by) where a.active is not null", timelines),
+        Kind("feed_of() a viewer", f"select a.did, f.uri, r.did as reposter, {microseconds('f.sort_at')} as at from bsky.actors a, lateral "
+             "bsky.feed_of(a.did, 1000, viewer => a.did) f left join bsky.actors r on r.id = bsky.actor_id(f.reposted_by) "
+             "where a.active is not null", feeds),
         Kind("states of quotes", "select uri, quote_state from bsky.posts_view where quote_state is not null", states),
         Kind("quotes_of() a viewer", f"select v.did, s.uri, f.uri as quote from {VIEWERS} v, (select distinct quote_uri as uri from "
              "bsky.posts_view where quote_uri is not null) s, lateral bsky.quotes_of(s.uri, viewer => v.did) f", seen_quotes),

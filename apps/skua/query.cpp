@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "command_line/display_text.hpp"
@@ -20,6 +18,7 @@
 #include "postgres/session.hpp"
 #include "query_list.hpp"
 #include "query_note.hpp"
+#include "query_run.hpp"
 #include "result_text.hpp"
 #include "settings.hpp"
 #include "watch_backfill.hpp"
@@ -71,30 +70,6 @@ std::vector<std::string> texts_of(const Invocation& invocation, const NamedQuery
   return texts;
 }
 
-/// One run of a query.
-struct Execution {
-  const NamedQuery& query;
-  postgres::Params params;
-  /// The statement returns one row more than the limit, which shows whether there are more rows.
-  std::string sql;
-};
-
-Execution execution_of(const NamedQuery& query, const std::vector<std::string>& values,
-                       std::optional<std::int64_t> limit) {
-  if (limit) ++*limit;
-  Execution execution{query, {}, statement_with_parameters(query, limit)};
-  for (const std::string& value : values) execution.params.text(value);
-  return execution;
-}
-
-postgres::Rows rows_of(postgres::Session& session, const Execution& execution, bool as_json) {
-  return session.execute(
-      {"query_" + execution.query.name,
-       as_json ? fmt::format("SELECT row_to_json(q)::text FROM (\n{}\n) AS q", execution.sql)
-               : execution.sql},
-      execution.params);
-}
-
 /// Returns whether each column of these rows has the type timestamptz. The server plans the query
 /// again, but does not run it.
 std::vector<bool> time_columns(postgres::Session& session, const Execution& execution,
@@ -115,21 +90,6 @@ std::vector<bool> time_columns(postgres::Session& session, const Execution& exec
   return is_time;
 }
 
-/// Returns JSON with all characters beyond ASCII escaped.
-std::string json_text(const postgres::Rows& rows, std::size_t count, bool has_more,
-                      const std::vector<QueryNote>& notes) {
-  nlohmann::ordered_json result{{"rows", nlohmann::ordered_json::array()},
-                                {"more", has_more},
-                                {"notes", nlohmann::ordered_json::array()}};
-  for (std::size_t i = 0; i < count; ++i) {
-    result["rows"].push_back(nlohmann::ordered_json::parse(rows.text(i, 0)));
-  }
-  for (const QueryNote& note : notes) {
-    result["notes"].push_back({{"text", note.text}, {"commands", note.commands}});
-  }
-  return result.dump(2, ' ', true) + "\n";
-}
-
 void print_note(const QueryNote& note) {
   std::string text = "note: " + note.text;
   for (const std::string& command : note.commands) text += "\n  " + command;
@@ -138,11 +98,6 @@ void print_note(const QueryNote& note) {
 
 void print_notes(const std::vector<QueryNote>& notes) {
   for (const QueryNote& note : notes) print_note(note);
-}
-
-void append(std::vector<QueryNote>& notes, std::vector<QueryNote> more) {
-  notes.insert(notes.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
 }
 
 QueryNote more_rows(std::int64_t limit) {

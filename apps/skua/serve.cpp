@@ -21,11 +21,14 @@
 #include "postgres/connection_string.hpp"
 #include "postgres/runtime.hpp"
 #include "postgres/session.hpp"
+#include "query_page.hpp"
 #include "run_pages.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
 #include "streams/feed_server.hpp"
 #include "watch_backfill.hpp"
+#include "xrpc/read_requests.hpp"
+#include "xrpc/record_methods.hpp"
 
 namespace skua::cli {
 namespace {
@@ -59,6 +62,7 @@ int serve(const Invocation& invocation) {
   options.webhooks.ca_file = invocation[kCaFile];
 
   streams::FeedMetrics metrics;
+  xrpc::ReadMetrics reads;
   consumers::MessageSequencer messages(runtime);
   const auto runtime_of_admin = admin_runtime(runtime.database_url);
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
@@ -76,24 +80,32 @@ int serve(const Invocation& invocation) {
                 .metrics =
                     [&] {
                       auto values = values_of(metrics);
+                      std::ranges::move(values_of(reads), std::back_inserter(values));
                       std::ranges::move(values_of(messages.metrics()), std::back_inserter(values));
                       std::ranges::move(values_of(admin.metrics()), std::back_inserter(values));
                       return status::labelled(std::move(values));
                     },
                 .loops = {&main_loop}});
   pages.add_routes(options.routes);
+  // Records and queries have threads of their own, so that slow queries do not delay records.
+  xrpc::ReadRequests records(runtime, {.session_name = "skua serve records"}, reads);
+  xrpc::add_record_methods(options.routes, records, reads);
+  xrpc::ReadRequests queries(runtime, {.session_name = "skua serve query"}, reads);
+  add_query_routes(options.routes, queries);
   const bool moves_messages = options.serves_leased;
   admin.add_routes(options.routes);
   streams::FeedServer server(runtime, std::move(options), metrics);
   if (!is_loopback) {
     logger("serve")->warn(
-        "{} is not a loopback address: whoever reaches it can read all changes, without TLS and "
-        "without a password",
+        "{} is not a loopback address: whoever reaches it can read all changes and records, "
+        "without TLS and without a password",
         listen.text());
   }
   warn_of_plain_token(admin, listen.address);
   pages.start();
   admin.start();
+  records.start();
+  queries.start();
   server.start();
   if (moves_messages) messages.start();
   print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
@@ -107,6 +119,8 @@ int serve(const Invocation& invocation) {
   stop_signal.limit_the_end();
   print_progress(fmt::format("stopping: closing {}", counted(server.clients(), "connection")));
   server.stop();
+  records.stop();
+  queries.stop();
   messages.stop();
   admin.stop();
   pages.stop();
@@ -121,7 +135,7 @@ int serve(const Invocation& invocation) {
 
 CommandSpecs serve_commands() {
   return {{"serve",
-           "Stream the changes of the database to other programs",
+           "Serve the changes and the records of the database to other programs",
            {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kWebhookTimeout, kCaFile,
             kAdminTokenFile, kDatabase},
            serve}};

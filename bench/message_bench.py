@@ -1,27 +1,31 @@
 #!/usr/bin/env python3
-"""message_bench.py [--quick] [--messages N] [--producers N] [--keys N] [--bytes N] [--seconds N]
+"""message_bench.py [--quick] [--messages N] [--producers N] [--keys N] [--bytes N] [--events N] [--cache FOLDER]
 
 Measures own messages (docs/messages.md). Producers: transactions a second that insert a row, without and with a call
 of skua.enqueue, and the CPU time of PostgreSQL for each. Sequencer: messages a second that `skua consumers
 run-until-idle` moves to the change log, and the CPU time for each, also while a snapshot as that of a backup is open
 and other messages were moved before. Delay: the time from a call to the change, while `skua serve` runs and the
-producers enqueue as fast as they can. bench/README.md explains the results. Needs a release build.
+producers enqueue as fast as they can. Comparison: the CPU time of `skua run` and PostgreSQL for an event of the network, as
+in live_bench with full verification and an empty database. bench/README.md explains the results. Needs a release build.
 
   --quick      a small workload, which takes seconds and shows only that the benchmark works
   --messages   messages of each part (default 100000)
   --producers  sessions that enqueue at the same time (default 4)
   --keys       the number of keys (default 10000)
   --bytes      the size of a payload (default 300)
+  --events     events of the network that are indexed for comparison (default 100000)
+  --cache      the folder that keeps their capture for the next run (default: build/bench; with --quick none)
 
 Example: bench/message_bench.py --messages 20000
 """
 
 import concurrent.futures
+import pathlib
 import resource
 import subprocess
 import time
 
-from live_bench import BIN, Server, migrated
+from live_bench import BIN, CACHE, Server, capture, check_complete, index, migrated, people
 from harness import Program, free_port
 from options import parse, parser_of
 from report import Report
@@ -68,16 +72,26 @@ def move(server, db):
     return count / seconds, (server.cpu() - before + children_cpu() - own) / count
 
 
+def index_events(server, options):
+    """(events a second, CPU seconds of skua and PostgreSQL for each) of `skua run`."""
+    frames = capture(server.cache(options), options.events, people(options).most_subjects_new())
+    measured = index(server, migrated(server, "events"), frames, verify="full")
+    check_complete(measured)
+    return measured.rate, (measured.skua_cpu + measured.server_cpu) / measured.figures["events"]
+
+
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--producers", type=int, default=4)
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--bytes", type=int, default=300)
-    options = parse(parser, messages=2_000, keys=100)
+    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    options = parse(parser, messages=2_000, keys=100, events=1_000)
     server = Server(options.quick)
     try:
-        with Report("a row", "a row and a message", "moved", "moved beside a snapshot", "delay") as report:
+        with Report("a row", "a row and a message", "moved", "moved beside a snapshot", "delay", "an event", "ratio") as report:
             db = migrated(server, "messages")
             db.run("create table orders (id int8 generated always as identity primary key, customer text)")
             for name, statements in (("a row", [ROW]), ("a row and a message", [ROW, MESSAGE])):
@@ -100,6 +114,8 @@ def main():
                       flush=True)
                 if snapshot:
                     snapshot.communicate()
+                else:
+                    moved = cpu
             program = Program([BIN / "skua", "serve", "--listen", f"127.0.0.1:{free_port()}", "--database", db.url])
             try:
                 last = int(db.run("select skua.change_log_end()"))
@@ -113,6 +129,11 @@ def main():
                              f"order by pos desc limit 1) l on true, unnest(array[0.5, 0.99]) as p where m.pos >= {last} group by 1 order by 1")
             print(f"delay                    p50 {report.figure('delay', delays[0]['seconds'] * 1e3, '6.1f')} ms, "
                   f"p99 {delays[1]['seconds'] * 1e3:.1f} ms", flush=True)
+            rate, cpu = index_events(server, options)
+            print(f"an event                 {report.figure('an event', rate, '8.0f')} events/s, CPU: skua and PostgreSQL {cpu * 1e6:.0f} us",
+                  flush=True)
+            print(f"ratio                    {report.figure('ratio', moved / cpu, '8.3f')}   CPU of a message that is moved by CPU of an event",
+                  flush=True)
     finally:
         server.destroy()
 

@@ -22,6 +22,7 @@
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.hpp"
 #include "consumers/leases/leased_consumers.hpp"
+#include "consumers/messages/message_inbox.hpp"
 #include "consumers/projection_upkeep.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/tuning.hpp"
@@ -104,14 +105,34 @@ int consumers_status(const Invocation& invocation) {
   return kSuccess;
 }
 
+constexpr std::chrono::milliseconds kWaitPause{20};
+
+/// Waits until the own messages that are committed now are in the change log. Returns false if they
+/// are not in time.
+bool wait_for_messages(postgres::Session& session, std::chrono::steady_clock::time_point deadline) {
+  const auto newest = consumers::newest_waiting_message(session);
+  while (newest && consumers::has_waiting_message(session, *newest)) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kWaitPause);
+  }
+  return true;
+}
+
 int consumers_wait(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
   const std::chrono::seconds timeout = invocation[kWaitTimeout];
   postgres::Session session = open_database(invocation, "skua consumers");
   const auto given = invocation[kPosition];
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  if (!given && !wait_for_messages(session, deadline)) {
+    command_line::print_stderr(
+        "skua consumers wait: own messages have waited in the inbox for {}: start `skua run` or "
+        "`skua serve`\n",
+        invocation.text_of(kWaitTimeout));
+    return kFailure;
+  }
   const std::int64_t position =
       given ? *given : session.run("SELECT skua.change_log_end()").int8(0, 0);
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     const auto found = consumers_named(session, name);
     if (found.empty()) {
@@ -139,7 +160,7 @@ int consumers_wait(const Invocation& invocation) {
                                  name, position, invocation.text_of(kWaitTimeout));
       return kFailure;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(kWaitPause);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "addresses.hpp"
+#include "app/consumer_parts.hpp"
 #include "app/database.hpp"
 #include "base/log.hpp"
 #include "base/metric.hpp"
@@ -23,11 +24,9 @@
 #include "base/time.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
-#include "consumers/consumer_pool.hpp"
 #include "consumers/consumer_replays.hpp"
 #include "consumers/fold_step.hpp"
 #include "consumers/lane_report.hpp"
-#include "consumers/log_maintenance.hpp"
 #include "consumers/messages/message_sequencer.hpp"
 #include "consumers/projection_upkeep.hpp"
 #include "database.hpp"
@@ -44,11 +43,6 @@ namespace skua::cli {
 
 namespace {
 
-const Option<std::size_t> kThreads({.name = "--threads",
-                                    .type = "NUMBER",
-                                    .meaning = "Threads that apply changes to projections",
-                                    .default_value = "2"},
-                                   number_in(1, 64));
 const Option<std::optional<SettingValue>> kConsumerPages(
     {.name = "--http",
      .type = "ADDRESS:PORT|off",
@@ -183,9 +177,7 @@ int run_consumers(const Invocation& invocation) {
   postgres::Runtime runtime(require_database(invocation), system_clock(),
                             [](const std::string&) {});
   app::check_database_to_write(runtime.database_url, durability(invocation));
-  consumers::LogMaintenance maintenance(runtime);
-  consumers::MessageSequencer messages(runtime);
-  consumers::ConsumerPool pool(runtime, {.threads = invocation[kThreads]});
+  app::ConsumerParts consumers(runtime, invocation[kProjectionThreads]);
 
   postgres::Runtime pages_runtime(
       runtime.database_url, system_clock(), [](const std::string& what) {
@@ -195,24 +187,21 @@ int run_consumers(const Invocation& invocation) {
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
-  pages::Pages pages(
-      pages_runtime,
-      {.command = "consumers",
-       .process =
-           [&phase] {
-             pages::ProcessState state;
-             state.phase = phase;
-             return state;
-           },
-       .metrics =
-           [&] {
-             auto values = values_of(pool.metrics());
-             std::ranges::move(values_of(maintenance.metrics()), std::back_inserter(values));
-             std::ranges::move(values_of(messages.metrics()), std::back_inserter(values));
-             std::ranges::move(values_of(admin.metrics()), std::back_inserter(values));
-             return status::labelled(std::move(values));
-           },
-       .loops = {&main_loop}});
+  pages::Pages pages(pages_runtime, {.command = "consumers",
+                                     .process =
+                                         [&phase] {
+                                           pages::ProcessState state;
+                                           state.phase = phase;
+                                           return state;
+                                         },
+                                     .metrics =
+                                         [&] {
+                                           auto values = consumers.metrics();
+                                           std::ranges::move(values_of(admin.metrics()),
+                                                             std::back_inserter(values));
+                                           return status::labelled(std::move(values));
+                                         },
+                                     .loops = {&main_loop}});
   std::unique_ptr<http_server::Server> server;
   if (const auto chosen = invocation[kConsumerPages]; !chosen || chosen->value != "off") {
     http_server::Server::Routes routes;
@@ -222,9 +211,7 @@ int run_consumers(const Invocation& invocation) {
                          !chosen, invocation[kHttpHost], std::move(routes), admin);
   }
   pages.start();
-  maintenance.start();
-  messages.start();
-  pool.start();
+  consumers.start();
   print_progress("keeping projections up to date; Ctrl-C stops");
   do {
     main_loop.beat(std::chrono::steady_clock::now());
@@ -233,9 +220,7 @@ int run_consumers(const Invocation& invocation) {
   phase = pages::ProcessState::Phase::Stopping;
   stop_signal.limit_the_end();
   print_progress("stopping: finishing the current batches");
-  pool.stop();
-  messages.stop();
-  maintenance.stop();
+  consumers.stop();
   if (server) server->stop();
   admin.stop();
   pages.stop();
@@ -244,8 +229,8 @@ int run_consumers(const Invocation& invocation) {
     return kFailure;
   }
   print_last_line(fmt::format("stopped: {} applied in {}",
-                              counted(pool.metrics().changes.value(), "change"),
-                              counted(pool.metrics().batches.value(), "batch")));
+                              counted(consumers.pool_metrics().changes.value(), "change"),
+                              counted(consumers.pool_metrics().batches.value(), "batch")));
   return kSuccess;
 }
 
@@ -255,7 +240,8 @@ CommandSpecs consumer_work_commands() {
   const OptionUse only = with_meaning(kConsumerName, "Apply changes to this consumer only");
   return {{"consumers run",
            "Keep projections up to date until stopped, beside or without `skua run`",
-           {kDatabase, kAllowUnsafeDatabase, kThreads, kConsumerPages, kHttpHost, kAdminTokenFile},
+           {kDatabase, kAllowUnsafeDatabase, kProjectionThreads, kConsumerPages, kHttpHost,
+            kAdminTokenFile},
            run_consumers},
           {"consumers run-once",
            "Do one step: build, exchange, or apply one batch of changes",

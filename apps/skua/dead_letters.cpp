@@ -161,7 +161,7 @@ const Option<std::string> kNote({.name = "--note",
                                  .type = "WORDS",
                                  .meaning = "A remark that is stored with the letter"});
 const Option<bool> kAllLetters({.name = "--all",
-                                .meaning = "All dead letters that match the options"});
+                                .meaning = "All unfinished letters that match the options"});
 const Option<bool> kForce({.name = "--force",
                            .meaning = "Also delete letters that are not finished"});
 
@@ -175,6 +175,17 @@ tables::LetterFilter letter_filter(const Invocation& invocation) {
   filter.error = invocation[kError];
   filter.statuses = invocation[kStatus];
   filter.older_than = invocation[kOlderThan];
+  return filter;
+}
+
+/// Returns the selection of letters, and checks that it names letters or a consumer, or says that
+/// it means all letters.
+tables::LetterFilter required_letters(const Invocation& invocation, const char* command) {
+  tables::LetterFilter filter = letter_filter(invocation);
+  const bool is_all = invocation[kAllLetters];
+  if (filter.ids.empty() ? !is_all && !filter.consumer : is_all) {
+    throw UsageError(fmt::format("{}: name letters or a --consumer, or say --all", command));
+  }
   return filter;
 }
 
@@ -230,11 +241,8 @@ constexpr std::size_t kMostText = 500;
 
 int dead_letters_replay(const Invocation& invocation) {
   StopSignal stop_signal;
-  tables::LetterFilter chosen = letter_filter(invocation);
+  tables::LetterFilter chosen = required_letters(invocation, "dead-letters replay");
   const bool is_all = chosen.ids.empty();
-  if (is_all ? !invocation[kAllLetters] && !chosen.consumer : invocation[kAllLetters]) {
-    throw UsageError("dead-letters replay: name letters or a --consumer, or say --all");
-  }
   const std::string url = require_database(invocation);
   app::check_database_to_write(url, durability(invocation));
   postgres::Session session(url, postgres::process_name("skua dead-letters"));
@@ -273,8 +281,9 @@ int dead_letters_replay(const Invocation& invocation) {
 using FinishLetters = std::vector<std::int64_t>(postgres::Session&, const tables::LetterFilter&,
                                                 std::string_view);
 
-int finish_letters(const Invocation& invocation, FinishLetters& finish, const char* done) {
-  const tables::LetterFilter chosen = letter_filter(invocation);
+int finish_letters(const Invocation& invocation, const char* command, FinishLetters& finish,
+                   const char* done) {
+  const tables::LetterFilter chosen = required_letters(invocation, command);
   postgres::Session session = open_database(invocation, "skua dead-letters");
   const std::vector<std::int64_t> finished = finish(session, chosen, invocation[kNote]);
   fmt::print("{} {}\n", counted(static_cast<std::int64_t>(finished.size()), "letter"), done);
@@ -448,15 +457,17 @@ CommandSpecs dead_letters_commands() {
            dead_letters_replay},
           {"dead-letters resolve",
            "Mark dead letters as resolved",
-           {kDatabase, ids, kNote},
+           {kDatabase, kIds, kAllLetters, kConsumer, kLetterLane, kLetterDid, kError, kNote},
            [](const Invocation& invocation) {
-             return finish_letters(invocation, tables::resolve_letters, "resolved");
+             return finish_letters(invocation, "dead-letters resolve", tables::resolve_letters,
+                                   "resolved");
            }},
           {"dead-letters discard",
            "Mark dead letters as discarded",
-           {kDatabase, ids, kNote},
+           {kDatabase, kIds, kAllLetters, kConsumer, kLetterLane, kLetterDid, kError, kNote},
            [](const Invocation& invocation) {
-             return finish_letters(invocation, tables::discard_letters, "discarded");
+             return finish_letters(invocation, "dead-letters discard", tables::discard_letters,
+                                   "discarded");
            }},
           {"dead-letters purge",
            "Delete dead letters from the database",

@@ -46,6 +46,8 @@ const Option<std::chrono::seconds> kFillTimeout({.name = "--timeout",
                                                 duration_in(std::chrono::seconds(1),
                                                             std::chrono::hours(24)));
 
+const Option<bool> kPlans({.name = "--plan", .meaning = "Print the plans of the statements, too"});
+
 /// Reads the projection of a file. Reads one byte more than the limit, so that a longer file is
 /// refused.
 consumers::Projection projection_in(const std::string& file) {
@@ -96,7 +98,8 @@ int projection_add(const Invocation& invocation) {
   });
 }
 
-void print_dry_run(const consumers::Projection& projection, const consumers::DryRun& run) {
+void print_dry_run(const consumers::Projection& projection, const consumers::DryRun& run,
+                   bool has_plans) {
   fmt::print("{} version {}\n", projection.name, projection.version);
   if (run.records) fmt::print("  sample   {}\n", counted(*run.records, "record"));
   for (const auto& step : run.steps) {
@@ -104,6 +107,9 @@ void print_dry_run(const consumers::Projection& projection, const consumers::Dry
     if (step.cost > 0) text += fmt::format(", plan cost {:.0f}", step.cost);
     if (step.name == "fold" && run.changes) text += ", " + counted(*run.changes, "change");
     fmt::print("{}\n", text);
+    for (const std::string& line : step.plan) {
+      if (has_plans) fmt::print("    {}\n", printable(line, 300));
+    }
   }
   for (const auto& table : run.tables) {
     fmt::print("  {}: {}\n", table.name, counted(table.rows, "row"));
@@ -117,7 +123,7 @@ int projection_check(const Invocation& invocation) {
                                          .timeout = invocation[kFillTimeout]};
   return attempt_projection(invocation, "check", [&](postgres::Session& session) {
     const consumers::DryRun run = consumers::try_projection(session, projection, options);
-    print_dry_run(projection, run);
+    print_dry_run(projection, run, invocation[kPlans]);
     if (!run.differences.empty()) {
       command_line::print_stderr(
           "skua projection check: the tables differ from a second fill: the rows of a record must "
@@ -218,7 +224,7 @@ CommandSpecs projection_commands() {
            projection_add},
           {"projection check",
            "Try the file of a projection on some records, and change nothing",
-           {kDatabase, required(kProjectionFile), kSampleRecords, kFillTimeout},
+           {kDatabase, required(kProjectionFile), kSampleRecords, kFillTimeout, kPlans},
            projection_check},
           {"projection list",
            "List the built-in projections and those that were added",

@@ -90,16 +90,6 @@ std::vector<bool> time_columns(postgres::Session& session, const Execution& exec
   return is_time;
 }
 
-void print_note(const QueryNote& note) {
-  std::string text = "note: " + note.text;
-  for (const std::string& command : note.commands) text += "\n  " + command;
-  print_progress(text, stderr);
-}
-
-void print_notes(const std::vector<QueryNote>& notes) {
-  for (const QueryNote& note : notes) print_note(note);
-}
-
 QueryNote more_rows(std::int64_t limit) {
   return {
       fmt::format("there are more rows than these {}: --limit NUMBER or --limit all prints them",
@@ -142,12 +132,6 @@ void print_answer(postgres::Session& session, const Execution& execution,
   }
   std::fflush(stdout);
   print_notes(notes);
-}
-
-std::string usage_of(const NamedQuery& query) {
-  std::string text = query.name;
-  for (const std::string& argument : query.arguments) text += " " + shown_name(argument);
-  return text;
 }
 
 int list_queries(const Invocation& /*invocation*/) {

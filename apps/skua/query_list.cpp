@@ -106,8 +106,9 @@ std::optional<std::string> read_label(std::string_view text) {
 
 constexpr std::string_view kAccountForm = "a DID, a handle, or the bsky.app URL of a profile";
 constexpr std::string_view kPostExample = "https://bsky.app/profile/bsky.app/post/3l6oveex3ii2l";
-constexpr std::array<QueryArgument, 9> kArguments = {{
+constexpr std::array<QueryArgument, 10> kArguments = {{
     {"account", "an account", kAccountForm, "bsky.app", read_account},
+    {"other", "another account", kAccountForm, "atproto.com", read_account},
     {"labeler", "the account of a labeler", kAccountForm, "did:plc:ar7c4by46qjdydhdevvrndac",
      read_account},
     {"post", "a post", "an AT-URI (at://ACCOUNT/app.bsky.feed.post/RKEY) or a bsky.app URL",
@@ -151,6 +152,12 @@ std::string shown_name(std::string_view argument) {
   std::string shown(argument);
   for (char& c : shown) c = static_cast<char>(c - 'a' + 'A');
   return shown;
+}
+
+std::string usage_of(const NamedQuery& query) {
+  std::string text = query.name;
+  for (const std::string& argument : query.arguments) text += " " + shown_name(argument);
+  return text;
 }
 
 std::vector<std::string> read_arguments(const NamedQuery& query,

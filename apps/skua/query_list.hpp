@@ -70,6 +70,9 @@ std::string statement_with_parameters(const NamedQuery& query, std::optional<std
 std::string statement_with_values(const NamedQuery& query, const std::vector<std::string>& values,
                                   std::optional<std::int64_t> limit);
 
+/// Returns the words for a user: the name of the query, and its arguments in capitals.
+std::string usage_of(const NamedQuery& query);
+
 /// Returns the names of the columns of the result, as the select list of the statement states them.
 std::vector<std::string> columns_of(std::string_view statement);
 

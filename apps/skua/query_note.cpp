@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "index.hpp"
 #include "postgres/rows.hpp"
 #include "tables/filter_table.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 
@@ -242,6 +244,16 @@ std::vector<QueryNote> missing_records(postgres::Session& session, const NamedQu
   return notes;
 }
 
+void print_note(const QueryNote& note) {
+  std::string text = "note: " + note.text;
+  for (const std::string& command : note.commands) text += "\n  " + command;
+  print_progress(text, stderr);
+}
+
+void print_notes(const std::vector<QueryNote>& notes) {
+  for (const QueryNote& note : notes) print_note(note);
+}
+
 std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation& invocation) {
   constexpr std::chrono::minutes kLate{10};
   std::vector<QueryNote> notes;
@@ -376,7 +388,9 @@ std::vector<QueryNote> missing_subjects(postgres::Session& session, const NamedQ
   Subjects subjects(session, invocation);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string& argument = query.arguments[i];
-    if (argument == "account" || argument == "labeler") subjects.look_at_account(values[i]);
+    if (argument == "account" || argument == "other" || argument == "labeler") {
+      subjects.look_at_account(values[i]);
+    }
     if (argument == "post" || argument == "record") subjects.look_at_record(values[i]);
     if (argument == "target") subjects.look_at_target(values[i]);
   }

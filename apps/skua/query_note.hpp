@@ -16,7 +16,11 @@ struct QueryNote {
   std::vector<std::string> commands;
 };
 
-// All functions read the database of the query, and throw postgres::SqlError.
+/// The functions print notes to stderr, unless `--quiet` suppresses them.
+void print_note(const QueryNote& note);
+void print_notes(const std::vector<QueryNote>& notes);
+
+// All following functions read the database of the query, and throw postgres::SqlError.
 
 /// Returns notes about the needs of the query (NamedQuery::needs) that are missing from the
 /// database, or that the database has in an old state.

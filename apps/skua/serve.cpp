@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <iterator>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 
 #include "accounts.hpp"
 #include "addresses.hpp"
+#include "app/consumer_parts.hpp"
 #include "app/database.hpp"
 #include "base/log.hpp"
 #include "base/metric.hpp"
@@ -38,6 +41,35 @@ bool may_write_consumers(const std::string& url) {
   return session.run("SELECT has_table_privilege('skua.consumer_lanes', 'UPDATE')").boolean(0, 0);
 }
 
+/// The parts that write, besides those of FeedServer: with `--consumers` all parts that keep
+/// projections up to date, without it the sequencer of own messages alone.
+class WritingParts {
+ public:
+  WritingParts(postgres::Runtime& runtime, const Invocation& invocation) {
+    if (invocation[kServeConsumers]) {
+      consumers_.emplace(runtime, invocation[kProjectionThreads]);
+    } else {
+      messages_.emplace(runtime);
+    }
+  }
+
+  void start() {
+    if (consumers_) consumers_->start();
+    if (messages_) messages_->start();
+  }
+  void stop() {
+    if (consumers_) consumers_->stop();
+    if (messages_) messages_->stop();
+  }
+  std::vector<MetricValue> metrics() const {
+    return consumers_ ? consumers_->metrics() : values_of(messages_->metrics());
+  }
+
+ private:
+  std::optional<app::ConsumerParts> consumers_;
+  std::optional<consumers::MessageSequencer> messages_;
+};
+
 int serve(const Invocation& invocation) {
   StopSignal stop_signal;
   const auto listen = invocation[kListen];
@@ -52,8 +84,17 @@ int serve(const Invocation& invocation) {
   const bool is_loopback = http_server::is_loopback(listen.address);
   options.server.hosts = invocation[kHttpHost];
   options.server.hosts_setting = kHttpHost.name;
+  const bool has_consumers = invocation[kServeConsumers];
   app::check_database(runtime.database_url);
   options.serves_leased = may_write_consumers(runtime.database_url);
+  if (!options.serves_leased && has_consumers) {
+    throw std::runtime_error(
+        "the role of the database may only read, and --consumers writes: use a role with the "
+        "rights of skua_writer, or leave out --consumers");
+  }
+  if (has_consumers) {
+    app::check_database_to_write(runtime.database_url, durability(invocation));
+  }
   if (!options.serves_leased) {
     logger("serve")->info(
         "the role of the database may only read: webhooks and pull consumers are not served");
@@ -63,13 +104,13 @@ int serve(const Invocation& invocation) {
 
   streams::FeedMetrics metrics;
   xrpc::ReadMetrics reads;
-  consumers::MessageSequencer messages(runtime);
+  WritingParts writing(runtime, invocation);
   const auto runtime_of_admin = admin_runtime(runtime.database_url);
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
   pages::Pages pages(
-      runtime, {.command = "serve",
+      runtime, {.command = has_consumers ? "serve --consumers" : "serve",
                 .process =
                     [&phase, writes = options.serves_leased] {
                       pages::ProcessState state;
@@ -81,7 +122,7 @@ int serve(const Invocation& invocation) {
                     [&] {
                       auto values = values_of(metrics);
                       std::ranges::move(values_of(reads), std::back_inserter(values));
-                      std::ranges::move(values_of(messages.metrics()), std::back_inserter(values));
+                      std::ranges::move(writing.metrics(), std::back_inserter(values));
                       std::ranges::move(values_of(admin.metrics()), std::back_inserter(values));
                       return status::labelled(std::move(values));
                     },
@@ -92,7 +133,7 @@ int serve(const Invocation& invocation) {
   xrpc::add_record_methods(options.routes, records, reads);
   xrpc::ReadRequests queries(runtime, {.session_name = "skua serve query"}, reads);
   add_query_routes(options.routes, queries);
-  const bool moves_messages = options.serves_leased;
+  const bool writes = options.serves_leased;
   admin.add_routes(options.routes);
   streams::FeedServer server(runtime, std::move(options), metrics);
   if (!is_loopback) {
@@ -107,13 +148,17 @@ int serve(const Invocation& invocation) {
   records.start();
   queries.start();
   server.start();
-  if (moves_messages) messages.start();
+  if (writes) writing.start();
   print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
                              ListenAddress{listen.address, server.port()}.text(),
                              ListenAddress{listen.address, server.port()}.text()));
+  // Projections belong to one database. The feeds continue with another one.
+  const auto reason_to_stop = [&] {
+    return has_consumers ? runtime.reason_to_stop() : runtime.fatal_error();
+  };
   do {
     main_loop.beat(std::chrono::steady_clock::now());
-  } while (!runtime.fatal_error() && !stop_signal.wait_for(std::chrono::milliseconds(250)));
+  } while (!reason_to_stop() && !stop_signal.wait_for(std::chrono::milliseconds(250)));
   main_loop.rest();
   phase = pages::ProcessState::Phase::Stopping;
   stop_signal.limit_the_end();
@@ -121,10 +166,10 @@ int serve(const Invocation& invocation) {
   server.stop();
   records.stop();
   queries.stop();
-  messages.stop();
+  writing.stop();
   admin.stop();
   pages.stop();
-  if (const auto what = runtime.fatal_error()) {
+  if (const auto what = reason_to_stop()) {
     print_error(*what);
     return kFailure;
   }
@@ -137,7 +182,7 @@ CommandSpecs serve_commands() {
   return {{"serve",
            "Serve the changes and the records of the database to other programs",
            {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kWebhookTimeout, kCaFile,
-            kAdminTokenFile, kDatabase},
+            kAdminTokenFile, kServeConsumers, kProjectionThreads, kDatabase, kAllowUnsafeDatabase},
            serve}};
 }
 

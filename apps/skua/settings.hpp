@@ -268,6 +268,10 @@ inline const Setting<std::size_t> kMaxClientsPerAddress(
      .meaning = "Maximum number of connections of one address, except loopback",
      .default_value = "32"},
     number_in(1, 100'000));
+inline const Setting<bool> kServeConsumers(
+    {.name = "--consumers",
+     .meaning = "skua serve also keeps projections up to date, as skua consumers run does",
+     .key = "serve_consumers"});
 inline const Setting<std::chrono::seconds> kWebhookTimeout(
     {.name = "--webhook-timeout",
      .type = "DURATION",
@@ -300,6 +304,12 @@ inline const Option<OptionalText> kConfig({.name = "--config",
                                            .environment = "SKUA_CONFIG"});
 inline const Option<bool> kQuiet({.name = "-q,--quiet",
                                   .meaning = "Print errors and the result only"});
+inline const Option<std::size_t> kProjectionThreads(
+    {.name = "--threads",
+     .type = "NUMBER",
+     .meaning = "Threads that apply changes to projections",
+     .default_value = "2"},
+    number_in(1, 64));
 inline const Option<bool> kJson({.name = "--json", .meaning = "Print JSON"});
 inline const Option<OptionalText> kDidDocs(
     {.name = "--did-docs",

@@ -74,7 +74,7 @@ BEGIN
                  'Own messages with positions from ' || (number << 24) || ' on.');
   EXECUTE format('ALTER TABLE skua.messages ATTACH PARTITION skua.messages_%s FOR VALUES FROM (%s) TO (%s)',
                  number, number << 24, (number + 1) << 24);
-  EXECUTE format('CREATE TABLE skua.%I (LIKE skua.change_log INCLUDING DEFAULTS INCLUDING STORAGE INCLUDING COMMENTS)', name);
+  EXECUTE format('CREATE TABLE skua.%I (LIKE skua.change_log INCLUDING DEFAULTS INCLUDING STORAGE INCLUDING COMPRESSION INCLUDING COMMENTS)', name);
   EXECUTE format('COMMENT ON TABLE skua.%I IS %L', name, 'A part of the change log: positions from ' || (number << 24) || ' on.');
   EXECUTE format('ALTER TABLE skua.change_log ATTACH PARTITION skua.%I FOR VALUES FROM (%s) TO (%s)',
                  name, number << 24, (number + 1) << 24);

@@ -54,9 +54,11 @@ BEGIN
     ('rev', 'The newest known revision of the repository that contains the row (bsky.tid_text returns its text).',
             'The newest known revision of the repository that contains the row, as text.'),
     ('cid', 'SHA-256 of the block of the record (bsky.cid_text returns the CID).', 'The CID of this version of the record.'),
-    ('created_at', 'The creation time that the record states. It can be any time. Null if the record states none.', NULL),
+    ('created_at', 'The creation time that the record states. It can be any time. Times before 0001-01-02 and after 9999-12-30 are stored as these, with the text in extra. Null if the record states none.', NULL),
     ('indexed_at', 'The time at which this version of the record was indexed.', NULL),
     ('extra', 'The fields of the record that have no column, or whose column does not have their exact value, as JSON; null if there are none. Keys that begin with $ are not fields: $avatar and $banner have the MIME type and size of a blob, $type is null if the record has none, and $cbor is the block of a record that JSON cannot hold.', NULL),
+    ('rkey_text', NULL, 'The record key as text. Use it in JavaScript, whose numbers are exact up to 2^53 only.'),
+    ('url', NULL, 'The URL of the record on bsky.app.'),
     ('has_doubtful_time', NULL, 'True if created_at differs by more than a day from the time in the record key. Null if the key is not a timestamp or created_at is null.')
   LOOP
     IF text_in_table IS NOT NULL THEN

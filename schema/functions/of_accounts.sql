@@ -27,10 +27,15 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.mutuals_of(text) IS 'The active accounts that follow an account and that it follows, each once, with their follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
 
-CREATE OR REPLACE FUNCTION bsky.notifications_of(account text) RETURNS SETOF bsky.notifications_view
+CREATE OR REPLACE FUNCTION bsky.notifications_of(account text, viewer text DEFAULT NULL, before timestamptz DEFAULT NULL)
+RETURNS SETOF bsky.notifications_view
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT n.* FROM bsky.notifications_view n
   WHERE n.recipient = (SELECT bsky.actor_id(account))
+    AND (before IS NULL OR n.sort_at < before)
+    AND (viewer IS NULL OR NOT (
+      bsky.is_hidden_from((SELECT bsky.actor_id(viewer)), n.actor_id, n.collection_id, n.rkey)
+      OR (n.reason = 'reply' AND bsky.hides_reply((SELECT bsky.actor_id(viewer)), n.actor_id, n.rkey))))
   ORDER BY n.sort_at DESC
 $$;
-COMMENT ON FUNCTION bsky.notifications_of(text) IS 'The notifications of an account, newest first, as bsky.notifications_view has them. Empty until `skua consumers add notifications` has built them. The account is a DID, a handle or a bsky.app URL.';
+COMMENT ON FUNCTION bsky.notifications_of(text, text, timestamptz) IS 'The notifications of an account, newest first, as bsky.notifications_view has them. Empty until `skua consumers add notifications` has built them. For a viewer, usually the account itself, without records that the viewer does not see (bsky.is_hidden_from) and replies that the viewer hides in a thread of the viewer. before: only notifications with an earlier sort_at. Accounts are DIDs, handles or bsky.app URLs.';

@@ -44,26 +44,58 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.replies_of(text, boolean) IS 'The direct replies to a post, as bsky.posts_view has them. Without those that violate the threadgate or have an invalid root (bsky.post_rules), unless all_replies is true. Hidden replies are there: is_hidden. The post is an AT-URI or a bsky.app URL. bsky.thread also returns the replies to replies.';
 
-CREATE OR REPLACE FUNCTION bsky.quotes_of(address text, all_quotes boolean DEFAULT false) RETURNS SETOF bsky.posts_view
+CREATE OR REPLACE FUNCTION bsky.quotes_of(address text, all_quotes boolean DEFAULT false, viewer text DEFAULT NULL,
+  before timestamptz DEFAULT NULL)
+RETURNS SETOF bsky.posts_view
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
     SELECT q.* FROM bsky.posts_view q
     WHERE q.quote_actor = k.actor_id AND q.quote_collection = k.collection_id AND q.quote_rkey = k.rkey OFFSET 0) p
-  WHERE all_quotes OR (SELECT r.violates_embedding_rules FROM bsky.post_rules r
-                       WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE
+  WHERE (all_quotes OR (SELECT r.violates_embedding_rules FROM bsky.post_rules r
+                        WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE)
+    AND (before IS NULL OR p.sort_at < before)
+    AND (viewer IS NULL OR NOT (bsky.is_hidden_from((SELECT bsky.actor_id(viewer)), p.actor_id, 1, p.rkey)
+                                OR bsky.is_blocked(p.actor_id, p.quote_actor)))
 $$;
-COMMENT ON FUNCTION bsky.quotes_of(text, boolean) IS 'The posts that quote a record, as bsky.posts_view has them. Without those that violate the postgate of the quoted post (bsky.post_rules), unless all_quotes is true. The record is an AT-URI or a bsky.app URL.';
+COMMENT ON FUNCTION bsky.quotes_of(text, boolean, text, timestamptz) IS 'The posts that quote a record, as bsky.posts_view has them; quote_state states whether a quote is detached or disabled. Without those that violate the postgate of the quoted post (bsky.post_rules), unless all_quotes is true. For a viewer, without posts that the viewer does not see (bsky.is_hidden_from), and without quotes by accounts that the quoted account blocks or that block it. before: only posts with an earlier sort_at. The record is an AT-URI or a bsky.app URL, and the viewer a DID, a handle or a bsky.app URL.';
 
--- A post has one parent. Therefore a cycle can only lead back to the first post, which stops it. The LIMIT of `posts` ends
--- the recursion, which reads one level after the other, so that a long branch does not displace short ones.
-CREATE OR REPLACE FUNCTION bsky.thread(address text, max_depth int4 DEFAULT 20, max_posts int4 DEFAULT 500, all_replies boolean DEFAULT false)
+-- A post has one parent. Therefore a cycle below a post can only lead back to the first post, which stops it. The LIMIT of
+-- `posts` ends the recursion, which reads one level after the other, so that a long branch does not displace short ones. A
+-- cycle above a post can be of other posts; `path` stops it.
+CREATE OR REPLACE FUNCTION bsky.thread(address text, max_depth int4 DEFAULT 20, max_posts int4 DEFAULT 500,
+  all_replies boolean DEFAULT false, viewer text DEFAULT NULL, max_above int4 DEFAULT 0)
 RETURNS TABLE (place int8, depth int4, name text, text text, uri text, sort_at timestamptz, actor_id int8, rkey int8, validity text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
   WITH RECURSIVE first AS MATERIALIZED (
-    SELECT k.actor_id, k.rkey,
+    SELECT k.actor_id, k.rkey, v.id AS viewer_id,
            all_replies OR (SELECT r.violates_threadgate FROM bsky.post_rules r
-                           WHERE r.actor_id = k.actor_id AND r.rkey = k.rkey) IS NOT TRUE AS has_replies
-    FROM bsky.resolve_uri(address) k WHERE k.collection_id = 1
+                           WHERE r.actor_id = k.actor_id AND r.rkey = k.rkey) IS NOT TRUE AS has_others
+    FROM bsky.resolve_uri(address) k
+    CROSS JOIN (SELECT bsky.actor_id(viewer) OFFSET 0) v(id)
+    WHERE k.collection_id = 1 AND (viewer IS NULL OR NOT bsky.is_hidden_from(v.id, k.actor_id, 1, k.rkey))
+  ),
+  above AS (
+    SELECT 0 AS depth, p.actor_id, p.rkey, p.parent_actor, p.parent_rkey, coalesce(p.root_actor, p.actor_id) AS thread_actor,
+           coalesce(p.root_rkey, p.rkey) AS thread_rkey, NULL::timestamptz AS sort_at, NULL::text AS text, NULL::text AS did,
+           NULL::text AS handle, ARRAY[p.actor_id || ' ' || p.rkey] AS path
+    FROM first f JOIN bsky.posts p ON p.actor_id = f.actor_id AND p.rkey = f.rkey AND p.cid IS NOT NULL
+    WHERE max_above > 0 AND f.has_others
+    UNION ALL
+    SELECT x.depth - 1, p.actor_id, p.rkey, p.parent_actor, p.parent_rkey, x.thread_actor, x.thread_rkey, p.sort_at, p.text,
+           p.did, p.handle, x.path || (p.actor_id || ' ' || p.rkey)
+    FROM above x
+    JOIN LATERAL (
+      SELECT c.*, least(c.created_at, c.indexed_at) AS sort_at, a.did, a.handle
+      FROM bsky.posts c
+      JOIN bsky.actors a ON a.id = c.actor_id
+      WHERE c.actor_id = x.parent_actor AND c.rkey = x.parent_rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE
+        AND (all_replies OR (coalesce(c.root_actor, c.actor_id), coalesce(c.root_rkey, c.rkey)) = (x.thread_actor, x.thread_rkey))
+      OFFSET 0
+    ) p ON true
+    WHERE x.depth > -max_above
+      AND NOT (p.actor_id || ' ' || p.rkey) = ANY (x.path)
+      AND (viewer IS NULL OR NOT (bsky.is_hidden_from((SELECT f.viewer_id FROM first f), p.actor_id, 1, p.rkey)
+                                  OR bsky.is_blocked(p.actor_id, x.actor_id)))
   ),
   tree AS (
     SELECT 0 AS depth, f.actor_id, f.rkey, p.sort_at, p.text, p.did, p.handle, '{}'::text[] AS path
@@ -75,6 +107,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
       JOIN bsky.actors a ON a.id = c.actor_id
       WHERE c.actor_id = f.actor_id AND c.rkey = f.rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE
     ) p ON true
+    WHERE viewer IS NULL OR p.did IS NOT NULL
     UNION ALL
     SELECT t.depth + 1, p.actor_id, p.rkey, p.sort_at, p.text, p.did, p.handle,
            t.path || (to_char(p.sort_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS') || ' ' || p.actor_id || ' ' || p.rkey)
@@ -86,17 +119,24 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
       WHERE c.parent_actor = t.actor_id AND c.parent_rkey = t.rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE
         AND (all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
                              WHERE r.actor_id = c.actor_id AND r.rkey = c.rkey) IS NOT TRUE)
+        AND (viewer IS NULL OR NOT (bsky.is_hidden_from((SELECT f.viewer_id FROM first f), c.actor_id, 1, c.rkey)
+                                    OR bsky.is_blocked(c.actor_id, t.actor_id)))
       ORDER BY least(c.created_at, c.indexed_at)
       LIMIT max_posts
     ) p ON true
     WHERE t.depth < max_depth
-      AND (SELECT f.has_replies FROM first f)
+      AND (SELECT f.has_others FROM first f)
       AND NOT EXISTS (SELECT FROM first f WHERE f.actor_id = p.actor_id AND f.rkey = p.rkey)
   ),
   posts AS (
     SELECT * FROM tree LIMIT max_posts
+  ),
+  shown AS (
+    SELECT x.depth, x.actor_id, x.rkey, x.sort_at, x.text, x.did, x.handle, '{}'::text[] AS path FROM above x WHERE x.depth < 0
+    UNION ALL
+    SELECT * FROM posts p WHERE p.did IS NOT NULL
   )
-  SELECT row_number() OVER (ORDER BY p.path), p.depth, coalesce(p.handle, p.did), p.text,
+  SELECT row_number() OVER (ORDER BY least(p.depth, 0), p.path), p.depth, coalesce(p.handle, p.did), p.text,
          'at://' || p.did || '/app.bsky.feed.post/' || bsky.rkey_text(p.actor_id, 1, p.rkey), p.sort_at, p.actor_id, p.rkey,
          coalesce((
            SELECT nullif(concat_ws(', ', CASE WHEN r.violates_threadgate THEN 'violates_threadgate' END,
@@ -105,11 +145,43 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
                                    CASE WHEN r.violates_embedding_rules THEN 'violates_embedding_rules' END), '')
            FROM bsky.post_rules r WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey),
            CASE WHEN (SELECT bsky.is_current('post_rules')) THEN 'valid' END)
-  FROM posts p
-  WHERE p.did IS NOT NULL
-  ORDER BY p.path
+  FROM shown p
+  ORDER BY least(p.depth, 0), p.path
 $$;
-COMMENT ON FUNCTION bsky.thread(text, int4, int4, boolean) IS 'A post and the replies below it, as a tree: depth 0 is the post, depth 1 a reply to it. place numbers the posts from top to bottom; replies to the same post are sorted by time. Replies that violate the threadgate or have an invalid root, and the posts below them, are left out unless all_replies is true; nothing is below a first post that violates the threadgate. validity is valid, or the columns of bsky.post_rules that are true, such as is_hidden; null if no rule is known to be broken and the projection post_rules is not current. At most max_depth levels and max_posts posts; upper levels come first. Replies to a post that is missing, deleted or of an inactive account are not below any other post, but the first post may be missing. The post is an AT-URI or a bsky.app URL.';
+COMMENT ON FUNCTION bsky.thread(text, int4, int4, boolean, text, int4) IS 'A post, the posts above it and the replies below it, as a tree: depth 0 is the post, depth 1 a reply to it, depth -1 its parent. place numbers the posts from top to bottom; replies to the same post are sorted by time. Replies that violate the threadgate or have an invalid root, and the posts below them, are left out unless all_replies is true; nothing is above or below a first post that violates the threadgate. validity is valid, or the columns of bsky.post_rules that are true, such as is_hidden; null if no rule is known to be broken and the projection post_rules is not current. At most max_depth levels and max_posts posts below, upper levels first, and at most max_above posts above. Replies to a post that is missing, deleted or of an inactive account are not below any other post, but the first post may be missing. For a viewer, posts that the viewer does not see (bsky.is_hidden_from) are left out, as are replies between accounts that block each other, the posts below them, and all posts if the first one is missing or not seen. The viewer is a DID, a handle or a bsky.app URL; an unknown account stands for a person who is not signed in. The post is an AT-URI or a bsky.app URL.';
+
+-- A deleted reply ends the chain, because a stub does not have the key of its parent.
+CREATE OR REPLACE FUNCTION bsky.author_thread(address text, max_posts int4 DEFAULT 500)
+RETURNS TABLE (place int8, text text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10 AS $$
+  WITH RECURSIVE root AS MATERIALIZED (
+    SELECT r.actor_id, r.rkey, a.did
+    FROM bsky.resolve_uri(address) k
+    JOIN LATERAL (SELECT coalesce(p.root_actor, p.actor_id) AS actor_id, coalesce(p.root_rkey, p.rkey) AS rkey FROM bsky.posts p
+                  WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey AND p.cid IS NOT NULL OFFSET 0) r ON true
+    JOIN bsky.actors a ON a.id = r.actor_id AND a.active IS NOT FALSE
+    WHERE k.collection_id = 1
+  ),
+  chain AS (
+    SELECT 1::int8 AS place, p.actor_id, p.rkey, p.text, least(p.created_at, p.indexed_at) AS sort_at, ARRAY[p.rkey] AS path
+    FROM root r JOIN bsky.posts p ON p.actor_id = r.actor_id AND p.rkey = r.rkey AND p.cid IS NOT NULL
+    UNION ALL
+    SELECT x.place + 1, p.actor_id, p.rkey, p.text, p.sort_at, x.path || p.rkey
+    FROM chain x
+    JOIN LATERAL (
+      SELECT c.actor_id, c.rkey, c.text, least(c.created_at, c.indexed_at) AS sort_at
+      FROM bsky.posts c
+      WHERE c.parent_actor = x.actor_id AND c.parent_rkey = x.rkey AND c.actor_id = x.actor_id AND c.cid IS NOT NULL
+        AND (c.root_actor, c.root_rkey) = (SELECT r.actor_id, r.rkey FROM root r)
+      ORDER BY c.rkey LIMIT 1
+    ) p ON true
+    WHERE x.place < max_posts AND NOT p.rkey = ANY (x.path)
+  )
+  SELECT x.place, x.text, 'at://' || (SELECT r.did FROM root r) || '/app.bsky.feed.post/' || bsky.rkey_text(x.actor_id, 1, x.rkey),
+         x.sort_at, x.actor_id, x.rkey
+  FROM chain x ORDER BY x.place
+$$;
+COMMENT ON FUNCTION bsky.author_thread(text, int4) IS 'The posts with which the author of a thread continues it: the first post of the thread, the author''s oldest reply to it, the author''s oldest reply to that one, and so on. The address is an AT-URI or a bsky.app URL of any post of the thread. At most max_posts posts.';
 
 -- A URL of bsky.app can be the address of an account or a record, and the subject of a label itself.
 CREATE OR REPLACE FUNCTION bsky.labels_of(subject text) RETURNS SETOF bsky.labels_view

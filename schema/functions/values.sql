@@ -35,14 +35,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.boolean_value(jsonb) IS 'The value of a JSON boolean. Null for any other value.';
 
--- The function is immutable: a datetime has an offset, so the result depends on no setting.
+-- The function is immutable: a datetime has an offset, so the result depends on no setting. The limits are those of createdAt
+-- in the tables (libs/foundation/records/field_reader.cpp).
 CREATE OR REPLACE FUNCTION bsky.datetime_value(value jsonb) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
   datetime CONSTANT text := bsky.text_value(value);
 BEGIN
   IF datetime ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,20})?(Z|[+-]\d\d:\d\d)$' THEN
-    RETURN datetime::timestamptz;
+    RETURN greatest(least(datetime::timestamptz, '9999-12-30 00:00Z'), '0001-01-02 00:00Z');
   END IF;
   RETURN NULL;
 EXCEPTION
@@ -50,7 +51,7 @@ EXCEPTION
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION bsky.datetime_value(jsonb) IS 'The time of a JSON string with a datetime of the AT Protocol. Null for any other value, and for a time that PostgreSQL cannot represent.';
+COMMENT ON FUNCTION bsky.datetime_value(jsonb) IS 'The time of a JSON string with a datetime of the AT Protocol. Null for any other value, and for a time that PostgreSQL cannot represent. Times before 0001-01-02 and after 9999-12-30 become these.';
 
 -- The index of `skua index add backlinks` is written in the transaction of a record. Without a limit a record with 34,000
 -- links delays the records of others.

@@ -35,9 +35,18 @@ SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 
        CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.violates_embedding_rules, false) END AS violates_embedding_rules,
        CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.is_hidden, false) END AS is_hidden,
        CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.has_invalid_root, false) END AS has_invalid_root,
-       t.mentions, t.all_tags, t.links, t.link_hosts, t.images_without_alt, t.has_video,
+       t.mentions, t.all_tags, t.links, t.link_hosts, t.images_without_alt, coalesce(t.has_video, false) AS has_video,
        coalesce(a.handle, a.did) AS name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       CASE WHEN t.quote_collection = 1 THEN coalesce((
+         SELECT CASE WHEN e.detached_uris @> ARRAY['at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 1, t.rkey)]
+                       THEN 'detached'
+                     WHEN e.embedding_disabled AND e.actor_id <> t.actor_id THEN 'disabled' END
+         FROM bsky.postgates e
+         WHERE e.actor_id = t.quote_actor AND e.rkey = t.quote_rkey AND e.post_actor = e.actor_id AND e.post_rkey = e.rkey), 'shown')
+         WHEN t.quote_actor IS NOT NULL THEN 'shown' END AS quote_state,
+       bsky.rkey_text(t.actor_id, 1, t.rkey) AS rkey_text,
+       'https://bsky.app/profile/' || a.did || '/post/' || bsky.rkey_text(t.actor_id, 1, t.rkey) AS url
 FROM bsky.posts t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.post_stats stats ON stats.actor_id = t.actor_id AND stats.rkey = t.rkey
@@ -52,6 +61,8 @@ SELECT skua.comment_on_records('posts', 'app.bsky.feed.post', 'Posts',
 COMMENT ON COLUMN bsky.posts.rev IS 'The newest known revision of the repository that contains the row (bsky.tid_text returns its text); 0: a stub of a post that Skua has not seen.';
 COMMENT ON COLUMN bsky.posts.cid IS 'SHA-256 of the block of the record (bsky.cid_text returns the CID); null: a stub.';
 COMMENT ON COLUMN bsky.posts.indexed_at IS 'The time at which this version of the record was indexed; for a stub, the time at which the row was created.';
+COMMENT ON COLUMN bsky.posts_view.has_video IS 'True if the post has a video.';
+COMMENT ON COLUMN bsky.posts_view.quote_state IS 'shown: the post quotes a record. detached: the author of the quoted post removed this quote. disabled: the author of the quoted post allows no quotes by others. Null: the post quotes nothing. It follows from the postgate and needs no projection.';
 COMMENT ON VIEW bsky.posts_view IS 'Posts, without stubs. Posts of inactive accounts are hidden. Compare keys and not URIs: bsky.resolve_uri returns the key of a URI.';
 COMMENT ON COLUMN bsky.posts_view.sort_at IS 'The earlier one of created_at and indexed_at. Sort posts by it: it has an index.';
 COMMENT ON COLUMN bsky.posts_view.likes IS 'The number of likes of the post. Null unless the projection post_stats is current (bsky.is_current).';
@@ -77,7 +88,8 @@ SELECT 'at://' || a.did || '/app.bsky.feed.like/' || bsky.rkey_text(t.actor_id, 
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey, t.subject_actor, t.subject_collection, t.subject_rkey, t.via_actor, t.via_rkey,
        coalesce(a.handle, a.did) AS name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 2, t.rkey) AS rkey_text
 FROM bsky.likes t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors subject ON subject.id = t.subject_actor
@@ -102,7 +114,8 @@ SELECT 'at://' || a.did || '/app.bsky.feed.repost/' || bsky.rkey_text(t.actor_id
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey, t.subject_actor, t.subject_collection, t.subject_rkey, t.via_actor, t.via_rkey,
        coalesce(a.handle, a.did) AS name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 3, t.rkey) AS rkey_text
 FROM bsky.reposts t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors subject ON subject.id = t.subject_actor
@@ -124,7 +137,8 @@ SELECT 'at://' || a.did || '/app.bsky.feed.threadgate/' || bsky.rkey_text(t.acto
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey, t.post_actor, t.post_rkey,
        coalesce(a.handle, a.did) AS name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 4, t.rkey) AS rkey_text
 FROM bsky.threadgates t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors post ON post.id = t.post_actor
@@ -143,7 +157,8 @@ SELECT 'at://' || a.did || '/app.bsky.feed.postgate/' || bsky.rkey_text(t.actor_
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey, t.post_actor, t.post_rkey,
        coalesce(a.handle, a.did) AS name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 5, t.rkey) AS rkey_text
 FROM bsky.postgates t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors post ON post.id = t.post_actor
@@ -155,12 +170,14 @@ SELECT skua.comment_on_records('postgates', 'app.bsky.feed.postgate', 'Rules for
 CREATE OR REPLACE VIEW bsky.feed_generators_view AS
 SELECT 'at://' || a.did || '/app.bsky.feed.generator/' || bsky.rkey_text(t.actor_id, 6, t.rkey) AS uri,
        a.did, a.handle, t.service_did, t.display_name, t.description, t.description_facets, t.avatar_cid,
-       t.accepts_interactions, t.content_mode, t.labels, t.created_at, t.indexed_at,
+       coalesce(t.accepts_interactions, false) AS accepts_interactions, t.content_mode, t.labels, t.created_at, t.indexed_at,
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey,
        coalesce(a.handle, a.did) AS name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 6, t.rkey) AS rkey_text,
+       'https://bsky.app/profile/' || a.did || '/feed/' || bsky.rkey_text(t.actor_id, 6, t.rkey) AS url
 FROM bsky.feed_generators t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;

@@ -16,7 +16,8 @@ SELECT 'at://' || a.did || '/app.bsky.graph.follow/' || bsky.rkey_text(t.actor_i
        t.extra, t.actor_id, t.rkey, t.via_actor, t.via_collection, t.via_rkey,
        coalesce(a.handle, a.did) AS name,
        coalesce(subject.handle, subject.did) AS subject_name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 7, t.rkey) AS rkey_text
 FROM bsky.follows t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors subject ON subject.id = t.subject_actor
@@ -39,7 +40,8 @@ SELECT 'at://' || a.did || '/app.bsky.graph.block/' || bsky.rkey_text(t.actor_id
        t.extra, t.actor_id, t.rkey,
        coalesce(a.handle, a.did) AS name,
        coalesce(subject.handle, subject.did) AS subject_name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 8, t.rkey) AS rkey_text
 FROM bsky.blocks t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors subject ON subject.id = t.subject_actor
@@ -55,7 +57,9 @@ SELECT 'at://' || a.did || '/app.bsky.graph.list/' || bsky.rkey_text(t.actor_id,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey,
        coalesce(a.handle, a.did) AS author_name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 9, t.rkey) AS rkey_text,
+       'https://bsky.app/profile/' || a.did || '/lists/' || bsky.rkey_text(t.actor_id, 9, t.rkey) AS url
 FROM bsky.lists t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;
@@ -75,7 +79,8 @@ SELECT 'at://' || a.did || '/app.bsky.graph.listitem/' || bsky.rkey_text(t.actor
        t.extra, t.actor_id, t.rkey, t.list_actor, t.list_rkey,
        coalesce(a.handle, a.did) AS name,
        coalesce(subject.handle, subject.did) AS subject_name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 10, t.rkey) AS rkey_text
 FROM bsky.list_items t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors subject ON subject.id = t.subject_actor
@@ -96,7 +101,8 @@ SELECT 'at://' || a.did || '/app.bsky.graph.listblock/' || bsky.rkey_text(t.acto
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey, t.list_actor, t.list_rkey,
        coalesce(a.handle, a.did) AS name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 11, t.rkey) AS rkey_text
 FROM bsky.list_blocks t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors list ON list.id = t.list_actor
@@ -114,7 +120,9 @@ SELECT 'at://' || a.did || '/app.bsky.graph.starterpack/' || bsky.rkey_text(t.ac
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey, t.list_actor, t.list_rkey,
        coalesce(a.handle, a.did) AS author_name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 12, t.rkey) AS rkey_text,
+       'https://bsky.app/starter-pack/' || a.did || '/' || bsky.rkey_text(t.actor_id, 12, t.rkey) AS url
 FROM bsky.starter_packs t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors list ON list.id = t.list_actor
@@ -135,7 +143,11 @@ SELECT 'at://' || a.did || '/app.bsky.graph.verification/' || bsky.rkey_text(t.a
        t.extra, t.actor_id, t.rkey,
        coalesce(a.handle, a.did) AS name,
        coalesce(subject.handle, subject.did) AS subject_name,
-       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time
+       bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
+       bsky.rkey_text(t.actor_id, 13, t.rkey) AS rkey_text,
+       EXISTS (SELECT FROM bsky.trusted_accounts v WHERE v.role = 'verifier' AND v.did = a.did) AS is_trusted,
+       coalesce(t.handle <> '' AND t.handle = subject.handle AND t.display_name <> '' AND t.display_name = (
+         SELECT p.display_name FROM bsky.profiles p WHERE p.actor_id = t.subject_actor AND p.rkey = bsky.rkey_number('self')), false) AS is_valid
 FROM bsky.verifications t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors subject ON subject.id = t.subject_actor
@@ -143,3 +155,5 @@ WHERE a.active IS NOT FALSE;
 SELECT skua.comment_on_reference('verifications', 'subject', 'the verified account');
 SELECT skua.comment_on_records('verifications', 'app.bsky.graph.verification', 'Verifications of accounts by other accounts');
 COMMENT ON COLUMN bsky.verifications_view.verified_handle IS 'The handle of the verified account when it was verified. The verification is valid only while the account has this handle.';
+COMMENT ON COLUMN bsky.verifications_view.is_trusted IS 'True if the author is a trusted verifier (bsky.trusted_accounts). Other verifications do not count.';
+COMMENT ON COLUMN bsky.verifications_view.is_valid IS 'True if the verified account still has this handle and this display name.';

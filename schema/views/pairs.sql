@@ -102,3 +102,18 @@ COMMENT ON COLUMN bsky.feed_reposts.rkey IS 'The record key of the repost, as a 
 COMMENT ON COLUMN bsky.feed_reposts.sort_at IS 'The earlier of the times at which the repost was created and indexed.';
 COMMENT ON COLUMN bsky.feed_reposts.subject_actor IS 'The author of the post (bsky.actors.id).';
 COMMENT ON COLUMN bsky.feed_reposts.subject_rkey IS 'The record key of the post, as a number.';
+
+-- A list blocks only if it is a moderation list of an active account, and only the accounts that its owner added.
+CREATE OR REPLACE VIEW bsky.list_block_pairs AS
+SELECT b.actor_id, i.subject_actor, b.list_actor, b.list_rkey, b.rkey
+FROM bsky.list_blocks b
+JOIN bsky.lists l ON l.actor_id = b.list_actor AND l.rkey = b.list_rkey
+JOIN bsky.actors o ON o.id = l.actor_id
+JOIN bsky.list_items i ON i.list_actor = l.actor_id AND i.list_rkey = l.rkey AND i.actor_id = l.actor_id
+WHERE l.purpose = 'app.bsky.graph.defs#modlist' AND o.active IS NOT FALSE;
+COMMENT ON VIEW bsky.list_block_pairs IS 'Accounts and the accounts that they block by a moderation list. Use it with conditions on actor_id and subject_actor. bsky.is_blocked also considers blocks of single accounts.';
+COMMENT ON COLUMN bsky.list_block_pairs.actor_id IS 'The account that blocks the list (bsky.actors.id).';
+COMMENT ON COLUMN bsky.list_block_pairs.subject_actor IS 'The account on the list (bsky.actors.id).';
+COMMENT ON COLUMN bsky.list_block_pairs.list_actor IS 'The owner of the list (bsky.actors.id).';
+COMMENT ON COLUMN bsky.list_block_pairs.list_rkey IS 'The record key of the list, as a number.';
+COMMENT ON COLUMN bsky.list_block_pairs.rkey IS 'The record key of the record that blocks the list, as a number.';

@@ -14,7 +14,9 @@ SELECT 'at://' || a.did || '/app.bsky.actor.profile/' || bsky.rkey_text(t.actor_
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey, t.pinned_actor, t.pinned_rkey, t.joined_via_actor, t.joined_via_rkey,
-       coalesce(a.handle, a.did) AS name
+       coalesce(a.handle, a.did) AS name,
+       bsky.rkey_text(t.actor_id, 14, t.rkey) AS rkey_text,
+       'https://bsky.app/profile/' || a.did AS url
 FROM bsky.profiles t
 JOIN bsky.actors a ON a.id = t.actor_id
 LEFT JOIN bsky.actors pinned ON pinned.id = t.pinned_actor
@@ -30,7 +32,8 @@ SELECT 'at://' || a.did || '/app.bsky.actor.status/' || bsky.rkey_text(t.actor_i
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey,
-       coalesce(a.handle, a.did) AS name
+       coalesce(a.handle, a.did) AS name,
+       bsky.rkey_text(t.actor_id, 15, t.rkey) AS rkey_text
 FROM bsky.statuses t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;
@@ -42,7 +45,8 @@ SELECT 'at://' || a.did || '/chat.bsky.actor.declaration/' || bsky.rkey_text(t.a
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey,
-       coalesce(a.handle, a.did) AS name
+       coalesce(a.handle, a.did) AS name,
+       bsky.rkey_text(t.actor_id, 16, t.rkey) AS rkey_text
 FROM bsky.chat_declarations t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;
@@ -54,7 +58,8 @@ SELECT 'at://' || a.did || '/app.bsky.notification.declaration/' || bsky.rkey_te
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey,
-       coalesce(a.handle, a.did) AS name
+       coalesce(a.handle, a.did) AS name,
+       bsky.rkey_text(t.actor_id, 17, t.rkey) AS rkey_text
 FROM bsky.notification_declarations t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;
@@ -66,7 +71,8 @@ SELECT 'at://' || a.did || '/com.germnetwork.declaration/' || bsky.rkey_text(t.a
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey,
-       coalesce(a.handle, a.did) AS name
+       coalesce(a.handle, a.did) AS name,
+       bsky.rkey_text(t.actor_id, 18, t.rkey) AS rkey_text
 FROM bsky.germ_declarations t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;
@@ -79,7 +85,9 @@ SELECT 'at://' || a.did || '/app.bsky.labeler.service/' || bsky.rkey_text(t.acto
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey,
-       coalesce(a.handle, a.did) AS name
+       coalesce(a.handle, a.did) AS name,
+       bsky.rkey_text(t.actor_id, 19, t.rkey) AS rkey_text,
+       'https://bsky.app/profile/' || a.did AS url
 FROM bsky.labelers t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;
@@ -87,11 +95,13 @@ SELECT skua.comment_on_records('labelers', 'app.bsky.labeler.service', 'Labeling
 
 CREATE OR REPLACE VIEW bsky.visibility_declarations_view AS
 SELECT 'at://' || a.did || '/app.bsky.actor.contentVisibilityDeclaration/' || bsky.rkey_text(t.actor_id, 20, t.rkey) AS uri,
-       a.did, a.handle, t.hide_from_algorithmic_recommendations, t.created_at, t.indexed_at,
+       a.did, a.handle,
+       coalesce(t.hide_from_algorithmic_recommendations, false) AS hide_from_algorithmic_recommendations, t.created_at, t.indexed_at,
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.extra, t.actor_id, t.rkey,
-       coalesce(a.handle, a.did) AS name
+       coalesce(a.handle, a.did) AS name,
+       bsky.rkey_text(t.actor_id, 20, t.rkey) AS rkey_text
 FROM bsky.visibility_declarations t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;
@@ -105,7 +115,16 @@ SELECT a.did,
        CASE WHEN (SELECT bsky.is_current('actor_stats')) THEN coalesce(stats.follows, 0) END AS follows,
        CASE WHEN (SELECT bsky.is_current('actor_stats')) THEN coalesce(stats.posts, 0) END AS posts,
        coalesce(a.handle, a.did) AS name,
-       i.created_at AS account_created_at
+       i.created_at AS account_created_at,
+       -- Without a handle nothing can be verified.
+       CASE WHEN a.handle IS NULL OR a.active IS FALSE THEN 'none' ELSE coalesce((
+         SELECT CASE WHEN bool_or(v.handle = a.handle AND v.display_name = p.display_name AND v.display_name <> '') THEN 'valid'
+                     WHEN count(*) > 0 THEN 'invalid' END
+         FROM bsky.verifications v
+         JOIN bsky.actors issuer ON issuer.id = v.actor_id AND issuer.active IS NOT FALSE
+         JOIN bsky.trusted_accounts trusted ON trusted.role = 'verifier' AND trusted.did = issuer.did
+         WHERE v.subject_actor = a.id), 'none') END AS verification,
+       'https://bsky.app/profile/' || a.did AS url
 FROM bsky.actors a
 LEFT JOIN bsky.profiles p ON p.actor_id = a.id AND p.rkey = bsky.rkey_number('self') AND a.active IS NOT FALSE
 LEFT JOIN bsky.actor_stats stats ON stats.actor_id = a.id AND a.active IS NOT FALSE
@@ -128,3 +147,5 @@ COMMENT ON COLUMN bsky.actors_view.follows IS 'The number of accounts that it fo
 COMMENT ON COLUMN bsky.actors_view.posts IS 'The number of its posts, including replies. Null unless the projection actor_stats is current (bsky.is_current).';
 COMMENT ON COLUMN bsky.actors_view.name IS 'The handle of the account, or its DID if the account has no handle.';
 COMMENT ON COLUMN bsky.actors_view.account_created_at IS 'The time of the first operation of the DID in the PLC directory; null unless `skua identity import` has read it.';
+COMMENT ON COLUMN bsky.actors_view.verification IS 'valid: a trusted verifier (bsky.trusted_accounts) verified the account, which still has the verified handle and display name. invalid: it has another one. none: no trusted verifier verified the account, or it has no handle.';
+COMMENT ON COLUMN bsky.actors_view.url IS 'The URL of the profile on bsky.app.';

@@ -8,7 +8,8 @@ SELECT 'at://' || a.did || '/' || c.nsid || '/' || bsky.rkey_text(t.actor_id, t.
        bsky.cid_text(t.cid) AS cid,
        bsky.tid_text(t.rev) AS rev,
        t.actor_id, t.collection_id, t.rkey,
-       coalesce(a.handle, a.did) AS name
+       coalesce(a.handle, a.did) AS name,
+       bsky.rkey_text(t.actor_id, t.collection_id, t.rkey) AS rkey_text
 FROM bsky.records t
 JOIN bsky.actors a ON a.id = t.actor_id
 JOIN bsky.collections c ON c.id = t.collection_id
@@ -27,6 +28,7 @@ COMMENT ON COLUMN bsky.records_view.actor_id IS 'The account number of the autho
 COMMENT ON COLUMN bsky.records_view.collection_id IS 'The collection of the record (bsky.collections.id).';
 COMMENT ON COLUMN bsky.records_view.rkey IS 'The record key, as a number. The key of the table is actor_id, collection_id and rkey.';
 COMMENT ON COLUMN bsky.records_view.name IS 'The handle of the author, or its DID if it has no handle.';
+COMMENT ON COLUMN bsky.records_view.rkey_text IS 'The record key as text. Use it in JavaScript, whose numbers are exact up to 2^53 only.';
 
 -- A part for each table of skua.record_tables. The condition on cid leaves out the stubs. In the subquery, beside bsky.posts, it
 -- would keep a condition on did from using the primary key of each table.

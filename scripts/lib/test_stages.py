@@ -38,6 +38,11 @@ LONG_BACKFILLS = {
 # Hostile accounts: the time of their attack. Other builds are too slow for it.
 HOSTILE = ["--seconds", "10"]
 LONG_HOSTILE = ["--seconds", "60", "--seeds", "5", "--longest-delay", "1"]
+# Own projections over live traffic with kills, and broken consumers beside others.
+OWN_PROJECTIONS = ["--kills", "4"]
+LONG_OWN_PROJECTIONS = ["--kills", "30", "--seeds", "3"]
+BROKEN_CONSUMERS = ["--minutes", "0.1"]
+LONG_BROKEN_CONSUMERS = ["--minutes", "10"]
 
 
 class Report:
@@ -223,7 +228,9 @@ class Run:
         for name, options in (LONG_BACKFILLS if self.options.long else BACKFILLS).items():
             programs.append(("backfill.py", f"{name}-{preset}", options))
         if preset == "release":
-            programs.append(("hostile.py", "hostile-release", LONG_HOSTILE if self.options.long else HOSTILE))
+            for program, usual, long in (("hostile", HOSTILE, LONG_HOSTILE), ("own_projections", OWN_PROJECTIONS, LONG_OWN_PROJECTIONS),
+                                         ("broken_consumers", BROKEN_CONSUMERS, LONG_BROKEN_CONSUMERS)):
+                programs.append((f"{program}.py", f"{program}-release", long if self.options.long else usual))
         self.environment["SKUA_BIN_DIR"] = str(ROOT / f"build/{preset}/bin")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for _ in pool.map(lambda program: self.stress_program(preset, *program), programs):

@@ -175,7 +175,7 @@ TEST_F(AdminApiTest, what_does_not_exist_is_404) {
     if (action.parameter == Parameter::Name) {
       const Response response = send(action.path, {{"name", "nothing"}});
       EXPECT_EQ(response.status, 404U) << action.path << response.body;
-    } else if (action.parameter == Parameter::Ids) {
+    } else if (action.parameter == Parameter::Letters) {
       const Response response = send(action.path, {{"ids", {4711}}});
       EXPECT_EQ(response.status, 404U) << action.path << response.body;
       EXPECT_THAT(response.body, HasSubstr("4711"));
@@ -196,6 +196,45 @@ TEST_F(AdminApiTest, letters_are_resolved_and_discarded_once) {
   EXPECT_EQ(answer["letters"][1]["result"], "discarded");
   EXPECT_EQ(value("SELECT string_agg(status, ',' ORDER BY id) FROM skua.dead_letter"),
             "resolved,discarded");
+}
+
+TEST_F(AdminApiTest, letters_are_selected_by_consumer_lane_and_error) {
+  const auto first = letter(1);
+  const auto second = letter(2);
+  const std::string consumer =
+      value(fmt::format("SELECT consumer FROM skua.dead_letter WHERE id = {}", first));
+  session().run(fmt::format(
+      "UPDATE skua.dead_letter SET lane = 1, error = 'HTTP 422' WHERE id = {}", second));
+  const auto ids = [](const json& answer) {
+    std::vector<std::int64_t> all;
+    for (const json& entry : answer["letters"]) all.push_back(entry["id"]);
+    return all;
+  };
+  const char* replay = "/admin/dead-letters/replay";
+  EXPECT_THAT(ids(accepted(replay, {{"consumer", "nobody"}})), testing::IsEmpty());
+  EXPECT_THAT(ids(accepted(replay, {{"consumer", consumer}, {"lane", 1}})),
+              testing::ElementsAre(second));
+  EXPECT_EQ(value("SELECT string_agg(status, ',' ORDER BY id) FROM skua.dead_letter"),
+            "dead,requested");
+  // A letter that is requested is not replayed again, and can be discarded.
+  EXPECT_THAT(ids(accepted(replay, {{"consumer", consumer}})), testing::ElementsAre(first));
+  const char* discard = "/admin/dead-letters/discard";
+  EXPECT_THAT(ids(accepted(discard, {{"all", true}, {"error", "http"}})),
+              testing::ElementsAre(second));
+  EXPECT_EQ(value("SELECT string_agg(status, ',' ORDER BY id) FROM skua.dead_letter"),
+            "requested,discarded");
+}
+
+TEST_F(AdminApiTest, too_many_letters_are_refused) {
+  letter(1);
+  session().run(fmt::format(
+      "INSERT INTO skua.dead_letter (consumer, key, did, error, created_at, last_at) SELECT "
+      "'indexer', n::text, '', 'x', now(), now() FROM generate_series(1, {}) AS n",
+      kMostLetters));
+  const Response response = send("/admin/dead-letters/resolve", {{"all", true}});
+  EXPECT_EQ(response.status, 409U);
+  EXPECT_THAT(response.body, HasSubstr("1001 letters match"));
+  EXPECT_EQ(value("SELECT count(*) FROM skua.dead_letter WHERE status <> 'dead'"), "0");
 }
 
 TEST_F(AdminApiTest, nothing_changes_if_a_letter_does_not_exist) {

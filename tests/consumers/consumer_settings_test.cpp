@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <optional>
 #include <random>
@@ -398,6 +399,43 @@ TEST_F(ConsumerSettingsTest, the_number_of_lanes_that_are_leased_at_the_same_tim
       "owner IS NOT NULL AND lane = (SELECT min(lane) FROM skua.consumer_lanes WHERE "
       "owner IS NOT NULL)");
   EXPECT_TRUE(take_lease(session(), request));
+}
+
+TEST_F(ConsumerSettingsTest, sessions_that_lease_at_the_same_time_do_not_exceed_the_limit) {
+  add_webhook("pause", 4);
+  for (int account = 1; account <= 4; ++account) like(account);
+  const LaneRequest request{
+      .consumer_id = id(), .owner = "a", .ignores_pause = true, .processors = 2};
+  ASSERT_TRUE(take_lease(session(), request));
+  // The first of two sessions has chosen a lane and not committed.
+  postgres::Session first(database_.url(), "first");
+  postgres::Session second(database_.url(), "second");
+  postgres::Transaction open(first);
+  first.run(fmt::format("SELECT pg_advisory_xact_lock(1936422153, {})", request.consumer_id));
+  first.run(
+      "UPDATE skua.consumer_lanes SET owner = 'b', leased_at = now(), leased_end = 1, leased_count "
+      "= 0, "
+      "lease_until "
+      "= now() + interval '1 minute' WHERE lane = (SELECT max(lane) FROM skua.consumer_lanes WHERE "
+      "owner IS NULL)");
+  auto waiting = std::async(std::launch::async, [&] { return take_lease(second, request); });
+  while (!test::a_session_waits_for_a_lock(session())) {
+    ASSERT_NE(waiting.wait_for(std::chrono::milliseconds(1)), std::future_status::ready)
+        << "the second session did not wait";
+  }
+  open.commit();
+  EXPECT_FALSE(waiting.get());
+  EXPECT_EQ(value("SELECT count(owner) FROM skua.consumer_lanes"), "2");
+}
+
+TEST_F(ConsumerSettingsTest, sessions_that_cannot_exceed_the_limit_do_not_wait) {
+  add_webhook("pause", 2);
+  for (int account = 1; account <= 2; ++account) like(account);
+  postgres::Session first(database_.url(), "first");
+  const postgres::Transaction open(first);
+  first.run(fmt::format("SELECT pg_advisory_xact_lock(1936422153, {})", id()));
+  session().run("SET lock_timeout = '1s'");
+  EXPECT_TRUE(take_lease(session(), {.consumer_id = id(), .owner = "a", .processors = 2}));
 }
 
 TEST_F(ConsumerSettingsTest, overrides_mean_the_same_in_statements_and_in_lists) {

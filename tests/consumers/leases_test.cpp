@@ -23,6 +23,7 @@
 #include "consumers/log_maintenance.hpp"
 #include "consumers/made_changes.hpp"
 #include "consumers/tuning.hpp"
+#include "postgres/connection_string.hpp"
 #include "support/postgres.hpp"
 #include "tables/dead_letters.hpp"
 
@@ -306,6 +307,32 @@ TEST_F(LeasesTest, an_expiry_after_a_failure_of_skua_or_the_server_counts_no_att
   EXPECT_EQ(value("SELECT lease_expiries || ' ' || failures FROM skua.consumer_lanes"), "0 0");
   EXPECT_EQ(batch_after(std::chrono::hours(1)), 2) << "the connection was lost before";
   EXPECT_EQ(value("SELECT lease_expiries || ' ' || failures FROM skua.consumer_lanes"), "1 1");
+}
+
+TEST_F(LeasesTest, an_expiry_counts_no_attempt_if_the_owner_has_lost_its_session) {
+  add();
+  for (int account = 1; account <= 4; ++account) like(account);
+  const std::string role = "skua pull";
+  const std::string owner = new_lease_owner();
+  postgres::Session first(database_.url(), postgres::process_name(role));
+  const auto lease_and_expire = [&](postgres::Session& taker) {
+    const auto lease = take_lease(taker, {.consumer_id = id(), .owner = owner});
+    if (lease) note_batch(taker, lease->name, lease->pos, lease->end, 4);
+    expire();
+    return lease ? lease->batch : 0;
+  };
+  EXPECT_EQ(lease_and_expire(first), 8);
+  {
+    // A session with another role, and one of another process.
+    postgres::Session pages(database_.url(), postgres::process_name("skua pages"));
+    postgres::Session other(database_.url(), role + " pid 7 at host " + random_token());
+    EXPECT_EQ(lease_and_expire(other), 2) << "the owner's session is the same";
+    EXPECT_EQ(value("SELECT lease_expiries FROM skua.consumer_lanes"), "1");
+    const postgres::Session again(database_.url(), postgres::process_name(role));
+    EXPECT_EQ(lease_and_expire(other), 2) << "the owner has opened its session again";
+    EXPECT_EQ(value("SELECT lease_expiries FROM skua.consumer_lanes"), "1");
+    EXPECT_EQ(lease_and_expire(other), 2) << "as before, the session is younger than the lease";
+  }
 }
 
 TEST_F(LeasesTest, the_owner_learns_the_attempt_and_the_end_of_the_lease) {

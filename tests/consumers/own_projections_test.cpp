@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -16,11 +17,15 @@
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.hpp"
 #include "consumers/made_changes.hpp"
+#include "consumers/own/own_functions.hpp"
 #include "consumers/own/own_projection.hpp"
 #include "consumers/own/projection_catalog.hpp"
 #include "consumers/own/projection_check.hpp"
+#include "consumers/own/slow_projections.hpp"
 #include "consumers/projection_upkeep.hpp"
+#include "consumers/projections/projection_tables.hpp"
 #include "postgres/migrations.hpp"
+#include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
 
@@ -60,10 +65,28 @@ std::string with_fold(const std::string& fold, const std::string& lines = "") {
          fold + "\n";
 }
 
+/// A fold of a batch with changes never ends by itself.
+const std::string kEndless =
+    "INSERT INTO {own} SELECT c.pos, count(*) FROM skua.changes_between($1::int8, $2::int8) AS c, "
+    "generate_series(1, 1e12) AS n GROUP BY 1";
+
 const std::string kDelta =
     "INSERT INTO {own} AS t SELECT r.actor_id, sum(r.delta) FROM skua.references_between($1::int8, "
     "$2::int8) AS r WHERE r.role = 1 GROUP BY 1 ON CONFLICT (id) DO UPDATE SET n = t.n + "
     "EXCLUDED.n";
+
+/// The projection `own` and its table with another name.
+std::string named(std::string text, const std::string& name) {
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>("-- projection: own", "-- projection: " + name),
+        {"-- table: own", "-- table: " + name},
+        {"{own}", "{" + name + "}"}}) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from)) {
+      text.replace(at, from.size(), to);
+    }
+  }
+  return text;
+}
 
 class OwnProjectionsTest : public ChangesTest {
  protected:
@@ -172,6 +195,11 @@ class OwnProjectionsTest : public ChangesTest {
       }
     }
     return "";
+  }
+  /// Waits until a condition in SQL holds. Returns whether it does.
+  bool eventually(const std::string& sql) {
+    for (int i = 0; i < 2'000 && value(sql) != "t"; ++i) session().run("SELECT pg_sleep(0.01)");
+    return value(sql) == "t";
   }
   bool is_current(const std::string& name) {
     return value(fmt::format("SELECT l.pos = skua.change_log_end() FROM skua.consumer_lanes AS l "
@@ -404,10 +432,51 @@ TEST_F(OwnProjectionsTest, a_dry_run_changes_nothing) {
   EXPECT_EQ(value("SELECT count(*) FROM pg_class WHERE relnamespace = 'projections'::regnamespace"),
             "0");
   EXPECT_EQ(value("SELECT count(*) FROM skua.projections"), "0");
+}
 
-  const DryRun own = try_projection(session(), read_own_projection(with_fold(kDelta)), {});
-  EXPECT_EQ(own.changes, 9);
-  EXPECT_THAT(own.differences, IsEmpty());
+/// A file with its own fill and fold: the fill of all records is compared with a second one, and
+/// the fold applies the changes of the log.
+TEST_F(OwnProjectionsTest, a_dry_run_of_own_statements) {
+  for (AccountNumber account = 1; account <= 9; ++account) like(account);
+  const std::string lane = " AND r.actor_id & ($4::int4 - 1) = $3::int4";
+  std::string in_lanes = kDelta;
+  in_lanes.insert(in_lanes.find(" GROUP BY"), lane);
+  for (const std::string& text : {with_fold(kDelta), with_fold(in_lanes, "-- lanes: several\n")}) {
+    const DryRun run = try_projection(session(), read_own_projection(text), {});
+    EXPECT_FALSE(run.records);
+    EXPECT_EQ(run.changes, 9);
+    EXPECT_THAT(run.differences, IsEmpty());
+    ASSERT_EQ(run.steps.size(), 3U);
+    EXPECT_EQ(run.steps[0].name + run.steps[1].name + run.steps[2].name, "fillcomparefold");
+    EXPECT_THAT(run.steps[0].plan, testing::Contains(HasSubstr("likes")));
+    EXPECT_THAT(run.steps[2].plan, testing::Contains(HasSubstr("change_log")));
+    EXPECT_GT(run.steps[0].cost, 0);
+    EXPECT_GT(run.steps[2].cost, 0);
+    ASSERT_EQ(run.tables.size(), 1U);
+    EXPECT_EQ(run.tables[0].rows, 1);
+  }
+  EXPECT_EQ(value("SELECT count(*) FROM pg_class WHERE relnamespace = 'projections'::regnamespace"),
+            "0");
+  const auto error_of = [&](const std::string& text) -> std::string {
+    try {
+      try_projection(session(), read_own_projection(text), {.timeout = std::chrono::seconds(1)});
+      return "";
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+  };
+  // Only the fold of real changes shows these.
+  EXPECT_THAT(error_of(with_fold("INSERT INTO {own} SELECT c.pos, 1 / (c.pos - 5) FROM "
+                                 "skua.changes_between($1::int8, $2::int8) AS c")),
+              testing::AllOf(HasSubstr("fold, plan cost "), HasSubstr("division by zero")));
+  EXPECT_THAT(error_of(with_fold(kEndless, "-- batch seconds: 1\n")),
+              testing::AllOf(HasSubstr("fold, plan cost "), HasSubstr("statement timeout")));
+  std::string text = with_fold(kDelta);
+  const std::string fill = "FROM bsky.likes GROUP BY 1";
+  text.replace(text.find(fill), fill.size(),
+               "FROM bsky.likes, generate_series(1, 1e12) AS n GROUP BY 1");
+  EXPECT_THAT(error_of(text),
+              testing::AllOf(HasSubstr("fill, plan cost "), HasSubstr("`--timeout`")));
 }
 
 TEST_F(OwnProjectionsTest, a_dry_run_finds_sums_that_are_not_additive) {
@@ -520,10 +589,7 @@ TEST_F(OwnProjectionsTest, sums_that_are_not_counts_are_refused) {
 
 /// The work for one change takes too long. Others go on.
 TEST_F(OwnProjectionsTest, an_endless_statement_ends_at_its_time) {
-  store(
-      with_fold("INSERT INTO {own} SELECT c.pos, count(*) FROM skua.changes_between($1::int8, "
-                "$2::int8) AS c, generate_series(1, 1e12) AS n GROUP BY 1",
-                "-- batch seconds: 1\n"));
+  store(with_fold(kEndless, "-- batch seconds: 1\n"));
   consume("own", 1, "pause", R"({"pause_ms": 0, "max_attempts": 1})");
   consume("post_stats");
   like(1);
@@ -697,10 +763,7 @@ TEST_F(OwnProjectionsTest, a_build_that_writes_elsewhere_fails_alone) {
 /// One thread of each kind: a statement that takes its whole time delays no built-in projection,
 /// and the end of the pool interrupts it.
 TEST_F(OwnProjectionsTest, a_slow_projection_delays_no_built_in_one) {
-  store(
-      with_fold("INSERT INTO {own} SELECT c.pos, count(*) FROM skua.changes_between($1::int8, "
-                "$2::int8) AS c, generate_series(1, 1e12) AS n GROUP BY 1",
-                "-- batch seconds: 60\n"));
+  store(with_fold(kEndless, "-- batch seconds: 60\n"));
   consume("own");
   consume("post_stats");
   std::atomic<bool> has_ended = false;
@@ -710,22 +773,269 @@ TEST_F(OwnProjectionsTest, a_slow_projection_delays_no_built_in_one) {
                               .upkeep_interval = std::chrono::milliseconds(5),
                               .check_interval = std::chrono::milliseconds(5)});
   pool.start();
-  const auto eventually = [&](const std::string& sql) {
-    for (int i = 0; i < 2'000 && value(sql) != "t"; ++i) session().run("SELECT pg_sleep(0.01)");
-    return value(sql);
-  };
   like(1);
-  EXPECT_EQ(eventually("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = "
-                       "current_database() AND state = 'active' AND query LIKE "
-                       "'%own_fold1_%' AND pid <> pg_backend_pid())"),
-            "t");
+  EXPECT_TRUE(
+      eventually("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() "
+                 "AND state = 'active' AND query LIKE '%own_fold1_%' AND pid <> "
+                 "pg_backend_pid())"));
   like(2);
-  EXPECT_EQ(eventually("SELECT EXISTS (SELECT FROM bsky.post_stats WHERE likes = 2)"), "t");
+  EXPECT_TRUE(eventually("SELECT EXISTS (SELECT FROM bsky.post_stats WHERE likes = 2)"));
   EXPECT_FALSE(is_current("own"));
   const auto begin = std::chrono::steady_clock::now();
   pool.stop();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
   EXPECT_FALSE(has_ended);
+}
+
+/// Two slow projections are beside a quick one. Steps of the quick workload leave the slow ones
+/// after one attempt each; each step of the slow workload ends after the time of their file.
+TEST_F(OwnProjectionsTest, slow_projections_leave_the_threads_of_quick_ones) {
+  for (const char* name : {"endless", "endless_too"}) {
+    store(named(with_fold(kEndless, "-- batch seconds: 1\n"), name));
+    consume(name, 1, "pause", R"({"pause_ms": 0, "max_attempts": 1})");
+  }
+  store(kLiked);
+  consume("liked");
+  test::ManualClock clock;
+  SlowProjections slow(clock, std::chrono::milliseconds(50));
+  ConsumerMetrics metrics;
+  std::vector<std::string> batches;
+  const auto step = [&](bool takes_slow) {
+    return fold_step(session(), metrics,
+                     {.applied = [&](const Batch& batch) { batches.push_back(batch.name); },
+                      .workload = {.is_own = true, .slow = {&slow}, .takes_slow = takes_slow}});
+  };
+  EXPECT_EQ(step(true), StepResult::Idle) << "no projection is slow";
+  like(1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(step(false), StepResult::Worked);
+  EXPECT_EQ(slow.ids().size(), 2U);
+  EXPECT_EQ(batches, std::vector<std::string>{"liked"});
+  for (AccountNumber account = 2; account <= 20; ++account) {
+    like(account);
+    EXPECT_EQ(step(false), StepResult::Worked);
+    EXPECT_EQ(step(false), StepResult::Idle);
+  }
+  EXPECT_EQ(batches, std::vector<std::string>(20, "liked")) << "a batch for each change";
+  EXPECT_EQ(liked(), "7: 20");
+  EXPECT_EQ(metrics.failures.value(), 0U) << "the attempts of the quick workload are no failures";
+  EXPECT_EQ(last_error("endless"), "");
+
+  while (step(true) == StepResult::Worked) {
+  }
+  for (const char* name : {"endless", "endless_too"}) {
+    EXPECT_EQ(state(name), "live stopped");
+    EXPECT_THAT(last_error(name), HasSubstr("statement timeout"));
+  }
+  EXPECT_EQ(batches.size(), 20U);
+  clock.advance(std::chrono::hours(1));
+  EXPECT_THAT(slow.ids(), IsEmpty());
+}
+
+/// The threads of the pool: one for quick projections of users and one for slow ones. A statement
+/// of a slow one may take a minute, so the test ends in time only if the threads are not shared.
+TEST_F(OwnProjectionsTest, slow_projections_delay_no_other_projection_of_users) {
+  for (const char* name : {"endless", "endless_too"}) {
+    store(named(with_fold(kEndless, "-- batch seconds: 60\n"), name));
+    consume(name);
+  }
+  store(kLiked);
+  consume("liked");
+  std::atomic<bool> has_ended = false;
+  postgres::Runtime runtime(database_.url(), system_clock(),
+                            [&](const std::string&) { has_ended = true; });
+  ConsumerPool pool(runtime, {.threads = 1,
+                              .upkeep_interval = std::chrono::milliseconds(5),
+                              .check_interval = std::chrono::milliseconds(5),
+                              .quick_batch = std::chrono::milliseconds(100)});
+  pool.start();
+  for (AccountNumber account = 1; account <= 20; ++account) {
+    like(account);
+    ASSERT_TRUE(eventually(
+        fmt::format("SELECT coalesce(sum(likes), 0) = {} FROM projections.liked", account)));
+  }
+  EXPECT_TRUE(eventually(
+      "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = "
+      "'active' AND application_name LIKE 'skua slow consumers%' AND query LIKE '%endless%')"));
+  // A new projection is built and checked, too.
+  store(with_fold(kDelta));
+  add_consumer(session(), {.name = "own", .overrides = kQuick});
+  EXPECT_TRUE(eventually(
+      "SELECT EXISTS (SELECT FROM skua.consumers WHERE name = 'own' AND role = 'live')"));
+  EXPECT_FALSE(is_current("endless"));
+  EXPECT_FALSE(is_current("endless_too"));
+  pool.stop();
+  EXPECT_FALSE(has_ended);
+}
+
+/// A build that takes long leaves the thread that builds others.
+TEST_F(OwnProjectionsTest, a_slow_build_is_left_to_the_thread_for_slow_projections) {
+  std::string text = named(with_fold(kDelta, "-- build seconds: 1\n"), "endless");
+  const std::string fill = "FROM bsky.likes GROUP BY 1";
+  text.replace(text.find(fill), fill.size(),
+               "FROM bsky.likes, generate_series(1, 1e12) AS n GROUP BY 1");
+  like(1);
+  store(text);
+  store(kLiked);
+  for (const char* name : {"endless", "liked"}) {
+    add_consumer(session(), {.name = name, .overrides = kQuick});
+  }
+  test::ManualClock clock;
+  SlowProjections slow(clock, std::chrono::milliseconds(200));
+  ConsumerMetrics metrics;
+  const Workload quick{.is_own = true, .slow = {&slow}};
+  session().run("SET statement_timeout = 200");
+  while (maintain_projections(session(), metrics, {}, quick)) {
+  }
+  EXPECT_EQ(liked(), "7: 1");
+  EXPECT_EQ(slow.ids().size(), 1U);
+  EXPECT_EQ(last_error("endless"), "");
+  session().run("SET statement_timeout = 0");
+  maintain_projections(session(), metrics, {},
+                       {.is_own = true, .slow = {&slow}, .takes_slow = true});
+  EXPECT_THAT(last_error("endless"), HasSubstr("statement timeout"));
+}
+
+TEST_F(OwnProjectionsTest, settings_of_the_session_stay) {
+  like(1);
+  store(with_fold(kDelta));
+  consume("own");
+  session().run("SET search_path = bsky, public; SET statement_timeout = '7s'");
+  {
+    postgres::Transaction transaction(session());
+    const ProjectionRef own = used_projection(session(), "own");
+    apply_changes(session(), *own,
+                  {.consumer_id = std::stoi(id_of("own")),
+                   .name = "own",
+                   .lane = 0,
+                   .lanes = 1,
+                   .first = 1,
+                   .end = 2});
+    EXPECT_EQ(value("SELECT current_setting('statement_timeout')"), "7s");
+    StatementLimit longer(session(), std::chrono::hours(1));
+    EXPECT_EQ(value("SELECT current_setting('statement_timeout')"), "7s");
+    StatementLimit shorter(session(), std::chrono::milliseconds(1'500));
+    EXPECT_EQ(value("SELECT current_setting('statement_timeout')"), "1500ms");
+    shorter.end();
+    EXPECT_EQ(value("SELECT current_setting('statement_timeout')"), "7s");
+    create_tables(session(), *own, 9'999);
+    create_own_functions(session(), *own, 9'999, keys_of_collections(session(), *own));
+    EXPECT_EQ(value("SELECT current_setting('search_path')"), "bsky, public");
+  }
+  session().run("SET search_path = public; SET statement_timeout = 0");
+  try_projection(session(), read_own_projection(with_fold(kDelta)), {});
+  EXPECT_EQ(value("SELECT count(*) FROM pg_prepared_statements WHERE from_sql OR statement ~ "
+                  "'^(CREATE|PREPARE)'"),
+            "0");
+}
+
+TEST_F(OwnProjectionsTest, a_dropped_table_is_named_with_its_cure) {
+  for (const std::string& text : {with_fold(kDelta), kLiked}) {
+    const std::string name = text == kLiked ? "liked" : "own";
+    SCOPED_TRACE(name);
+    store(text);
+    consume(name);
+    session().run(fmt::format("DROP TABLE projections.{}_{} CASCADE", name, id_of(name)));
+    like(1, std::stoll(value("SELECT count(*) + 1 FROM bsky.likes")));
+    test::fold_changes(session(), 5);
+    EXPECT_THAT(last_error(name), HasSubstr(fmt::format("the table projections.{}_{} was dropped: "
+                                                        "`skua consumers rebuild {}`",
+                                                        name, id_of(name), name)));
+    rebuild_consumer(session(), name);
+    test::maintain_projections(session());
+    test::fold_changes(session());
+    EXPECT_EQ(state(name), "live running");
+    EXPECT_EQ(last_error(name), "");
+    EXPECT_EQ(differences(name), "");
+  }
+}
+
+/// A comparison with a second fill needs temporary tables, which a database may forbid.
+TEST_F(OwnProjectionsTest, a_missing_right_to_temporary_tables_is_named_with_its_cure) {
+  like(1);
+  store(with_fold(kDelta));
+  consume("own");
+  session().run(fmt::format("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC", database_.name()));
+  std::string error;
+  try {
+    differences("own");
+  } catch (const postgres::SqlError& refused) {
+    error = refused.what();
+    EXPECT_EQ(refused.sqlstate(), "42501");
+  }
+  EXPECT_THAT(error, HasSubstr("the comparison needs temporary tables"));
+  try {
+    try_projection(session(), read_own_projection(with_fold(kDelta)), {});
+    ADD_FAILURE() << "it was tried";
+  } catch (const std::invalid_argument& refused) {
+    EXPECT_THAT(refused.what(), HasSubstr("GRANT TEMPORARY ON DATABASE"));
+  }
+  // Batches need no temporary tables.
+  like(2);
+  test::fold_changes(session());
+  EXPECT_EQ(value("SELECT n FROM projections.own"), "2");
+  const std::size_t begin = error.find('`');
+  ASSERT_NE(begin, std::string::npos);
+  session().run(error.substr(begin + 1, error.find('`', begin + 1) - begin - 1));
+  EXPECT_EQ(differences("own"), "");
+}
+
+/// Rows of projections change without a change in the log, so that no projection may read them.
+TEST_F(OwnProjectionsTest, rows_of_projections_are_not_read) {
+  like(1);
+  store(kLiked);
+  consume("liked");
+  session().run(
+      "GRANT SELECT ON projections.liked TO skua_projection; CREATE VIEW public.of_view AS SELECT "
+      "author FROM projections.liked; CREATE VIEW public.of_views AS SELECT author FROM "
+      "public.of_view; GRANT USAGE ON SCHEMA public TO skua_projection; GRANT SELECT ON "
+      "public.of_view, public.of_views TO skua_projection");
+  const auto reading = [](const std::string& relation, const std::string& column) {
+    return with_fold("INSERT INTO {own} SELECT " + column + ", 1 FROM " + relation +
+                     " WHERE false");
+  };
+  EXPECT_THAT(refusal(reading("projections.liked", "author")),
+              HasSubstr("it reads projections.liked, the rows of a projection"));
+  EXPECT_THAT(
+      refusal(reading("public.of_views", "author")),
+      HasSubstr("it reads projections.liked through the view public.of_views, the rows of a "
+                "projection: a projection follows from records only"));
+  EXPECT_THAT(refusal(reading("bsky.post_stats", "actor_id")),
+              HasSubstr("it reads bsky.post_stats, the rows of a projection"));
+  EXPECT_EQ(refusal(reading("bsky.posts", "actor_id")), "");
+}
+
+/// Its own view reads a view of a user, and this view its own: a cycle. It harms readers of these
+/// views only, and the next build heals it.
+TEST_F(OwnProjectionsTest, a_cycle_of_views_is_healed_by_a_rebuild) {
+  like(1);
+  session().run(
+      "CREATE VIEW public.mine AS SELECT actor_id AS id, 1::int8 AS n FROM bsky.likes; GRANT USAGE "
+      "ON SCHEMA public TO skua_projection; GRANT SELECT ON public.mine TO skua_projection");
+  store(with_fold("INSERT INTO {own} SELECT id, n FROM public.mine ON CONFLICT DO NOTHING"));
+  consume("own");
+  session().run(
+      "CREATE OR REPLACE VIEW public.mine AS SELECT id, n FROM projections.own; CREATE OR REPLACE "
+      "VIEW projections.own AS SELECT id, n FROM public.mine");
+  EXPECT_THROW(value("SELECT count(*) FROM projections.own"), postgres::SqlError);
+  like(2);
+  consume("post_stats");
+  test::fold_changes(session(), 20);
+  EXPECT_THAT(last_error("own"), HasSubstr("infinite recursion"));
+  EXPECT_EQ(likes(), "1: 2");
+  // The build is refused while the view of the user reads the projection.
+  rebuild_consumer(session(), "own");
+  test::maintain_projections(session());
+  EXPECT_THAT(value("SELECT error FROM skua.consumers WHERE name = 'own' AND role = 'next'"),
+              HasSubstr("infinite recursion"));
+  session().run(
+      "CREATE OR REPLACE VIEW public.mine AS SELECT actor_id AS id, 1::int8 AS n FROM bsky.likes");
+  session().run("UPDATE skua.consumers SET retry_at = NULL");
+  test::maintain_projections(session());
+  EXPECT_EQ(state("own"), "live running");
+  EXPECT_EQ(value("SELECT sum(n) FROM projections.own"), "2");
+  remove_consumer(session(), "own");
+  test::maintain_projections(session());
+  EXPECT_EQ(state("own"), "none");
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ class CaptureState:
         for op in body["ops"]:
             uri = f"at://{did}/{op['path']}"
             if op["action"] == "delete":
-                del records[op["path"]]
+                # A capture that begins in the middle deletes records that it does not have.
+                records.pop(op["path"], None)
                 if f"/{POST}/" in uri:
                     self.deleted_posts.add(uri)
             else:

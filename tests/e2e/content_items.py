@@ -68,9 +68,9 @@ def links(records):
             yield uri, link, post_content.link_host(link)
 
 
-def of_column(column):
+def of_column(column, condition):
     """A column that follows from the embed."""
-    return Kind(column, f"select uri, {column} from bsky.posts_view where {column} is not null",
+    return Kind(column, f"select uri, {column} from bsky.posts_view where {condition}",
                 lambda records: [(uri, post_content.COLUMNS[column](post)) for uri, post in records.visible(POST)
                                  if post_content.COLUMNS[column](post) is not None])
 
@@ -108,8 +108,8 @@ KINDS = [
     Kind("image", "select uri, position, cid, alt, mime_type, size, width, height from bsky.post_images_view", images),
     Kind("captions", "select uri, c ->> 'lang' as lang, c #>> '{file,ref,$link}' as cid from bsky.posts_view, "
          "jsonb_array_elements(coalesce(embed -> 'media', embed) -> 'captions') c", captions),
-    of_column("images_without_alt"),
-    of_column("has_video"),
+    of_column("images_without_alt", "images_without_alt is not null"),
+    of_column("has_video", "has_video is distinct from false"),
     each("langs"),
     each("tags"),
     *map(labels, LABELED),

@@ -5,7 +5,10 @@ from items import Kind, microseconds
 from recount import POST, author
 
 # By number, from 1.
-REASONS = ("like", "like-via-repost", "repost", "repost-via-repost", "follow", "mention", "quote", "reply")
+REASONS = ("like", "like-via-repost", "repost", "repost-via-repost", "follow", "mention", "quote", "reply", "verified",
+           "unverified", "starterpack-joined")
+# The notifications of removed verifications stay, and records do not tell about them.
+HISTORY = "n.collection_id = 13 and (n.reason::text in ('10', 'unverified') or not exists (select from bsky.verifications v where (v.actor_id, v.rkey) = (n.actor_id, n.rkey)))"
 RULES = {"threadgate": "violates_threadgate", "embedding": "violates_embedding_rules", "hidden": "is_hidden",
          "root": "has_invalid_root"}
 
@@ -18,14 +21,16 @@ def broken(rule):
 def notifications(reason):
     return Kind(f"notification {reason}", "select (select did from bsky.actors where id = recipient), bsky.uri(actor_id, "
                 "collection_id, rkey), bsky.uri(subject_actor, subject_collection, subject_rkey) as subject, "
-                f"{microseconds('sort_at')} as sort_at from bsky.notifications where reason = {REASONS.index(reason) + 1}",
+                f"{microseconds('sort_at')} as sort_at from bsky.notifications n where reason = {REASONS.index(reason) + 1} "
+                f"and not ({HISTORY})",
                 lambda records: [(recipient, uri, subject, records.sort_at(uri))
                                  for recipient, uri, why, subject in records.recount.notifications() if why == reason])
 
 
 def visible_notifications(records):
     for recipient, uri, reason, subject in records.recount.notifications():
-        is_hidden = author(uri) in records.hidden or subject in records.deleted_posts
+        is_hidden = (author(uri) in records.hidden or subject in records.deleted_posts
+                     or reason == "verified" and author(uri) not in records.trusted)
         if not is_hidden and records.statuses.get(recipient) != "deleted":
             yield recipient, reason, author(uri), uri, subject
 
@@ -57,14 +62,15 @@ TABLES = [
     Kind("tag_trends", f"select {microseconds('hour')} as hour, tag, posts from bsky.tag_trends where posts <> 0",
          lambda records: [(*key, posts) for key, posts in records.recount.tag_trends(records.indexed_at).items()]),
     *map(broken, RULES),
-    *map(notifications, REASONS),
+    *(notifications(reason) for reason in REASONS if reason != "unverified"),
 ]
 VIEWS = [
     Kind("posts_view", f"select uri, likes, reposts, replies, quotes, {', '.join(RULES.values())}, "
          f"{microseconds('sort_at')} as sort_at from bsky.posts_view", post_views),
     Kind("actors_view", "select did, followers, follows, posts from bsky.actors_view where active is not null",
          actor_views),
-    Kind("notifications_view", "select recipient_did, reason, did, uri, subject_uri from bsky.notifications_view",
+    Kind("notifications_view", "select recipient_did, reason, did, uri, subject_uri from bsky.notifications_view n "
+         f"where not ({HISTORY})",
          visible_notifications),
     # The sums of the change log, which has all records.
     Kind("references", "select role, coalesce(bsky.uri(actor_id, nullif(collection_id, 0), rkey), (select did from bsky.actors "

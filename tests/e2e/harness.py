@@ -14,6 +14,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -55,6 +56,19 @@ def need_npm(folder, *packages):
     if done.returncode != 0:
         raise unittest.SkipTest("needs npm's registry, which cannot be reached")
     return node, folder
+
+
+def need_python(folder, *packages):
+    """A Python that can import these packages: this one, or a new one in `folder` with the packages of PyPI. Skips the test if
+    PyPI cannot be used."""
+    if subprocess.run([sys.executable, "-c", f"import {', '.join(packages)}"], capture_output=True, check=False).returncode == 0:
+        return sys.executable
+    python = folder / "bin/python"
+    for command in ([sys.executable, "-m", "venv", folder], [python, "-m", "pip", "install", "--quiet", "--retries=1", *packages]):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
+        if done.returncode != 0:
+            raise unittest.SkipTest(f"needs the Python packages {', '.join(packages)}, and PyPI cannot be used")
+    return str(python)
 
 
 def server_url():

@@ -21,11 +21,13 @@ class Kind:
 
 class Records:
     """The records of a network: `recount` has those of all accounts. `statuses`: {did: hosting status}, None for active
-    accounts. `deleted_posts`: their AT-URIs. The views depend on both. The time of indexing is in no record: the
-    database gives it, {AT-URI: microseconds}."""
+    accounts. `deleted_posts`: their AT-URIs. The views depend on both. The time of
+    indexing is in no record, nor are the trusted verifiers (`trusted`): the database gives them, {AT-URI: microseconds}."""
 
     def __init__(self, database, found, statuses=None, deleted_posts=frozenset()):
         self.recount, self.statuses, self.deleted_posts = found, statuses or {}, deleted_posts
+        rows = database.rows("select did from bsky.trusted_accounts where role = 'verifier'")
+        self.trusted = {row["did"] for row in rows}
         self.hidden = {did for did, status in self.statuses.items() if status}
         rows = database.rows(f"select uri, {microseconds('indexed_at')} as at from bsky.all_records")
         self.indexed_at = {row["uri"]: row["at"] for row in rows}

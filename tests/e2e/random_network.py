@@ -8,7 +8,8 @@ from made import START, Network
 
 POST, LIKE, REPOST, FOLLOW = ("app.bsky.feed.post", "app.bsky.feed.like", "app.bsky.feed.repost", "app.bsky.graph.follow")
 THREADGATE, POSTGATE, BLOCK = "app.bsky.feed.threadgate", "app.bsky.feed.postgate", "app.bsky.graph.block"
-LIST, LIST_ITEM = "app.bsky.graph.list", "app.bsky.graph.listitem"
+LIST, LIST_ITEM, LIST_BLOCK = "app.bsky.graph.list", "app.bsky.graph.listitem", "app.bsky.graph.listblock"
+VERIFICATION, PROFILE, STARTER_PACK = "app.bsky.graph.verification", "app.bsky.actor.profile", "app.bsky.graph.starterpack"
 CID = atproto.cid_of(b"a version that nobody has")
 BLOB = {"$type": "blob", "ref": CID, "mimeType": "image/png", "size": 9}
 TAGS = ("art", "Art", "#cats", "日本", "Zażółć")
@@ -25,10 +26,10 @@ class RandomNetwork:
         # The accounts that write: neither deactivated nor deleted.
         self.writers = list(self.accounts)
         # AT-URIs that records name. Some records do not exist yet, or any more.
-        self.posts, self.reposts, self.lists = [], [], []
+        self.posts, self.reposts, self.lists, self.packs = [], [], [], []
         self.roots = {}
         steps = {self.post: 30, self.like: 20, self.repost: 10, self.follow: 10, self.block: 2, self.list: 2,
-                 self.list_item: 8, self.threadgate: 8, self.postgate: 5, self.update: 8, self.delete: 16, self.status: 1}
+                 self.list_item: 8, self.list_block: 2, self.verification: 2, self.starter_pack: 1, self.profile: 2, self.threadgate: 8, self.postgate: 5, self.update: 8, self.delete: 16, self.status: 1}
         for _ in range(actions):
             (step,) = self.random.choices(list(steps), steps.values())
             step(self.random.choice(self.writers))
@@ -120,12 +121,28 @@ class RandomNetwork:
         self.put(account, BLOCK, {"subject": self.random.choice(self.accounts).did})
 
     def list(self, account):
-        record = {"purpose": "app.bsky.graph.defs#curatelist", "name": "a list", "labels": LABELS}
+        purpose = self.random.choice(("curatelist", "modlist"))
+        record = {"purpose": f"app.bsky.graph.defs#{purpose}", "name": "a list", "labels": LABELS}
         self.lists.append(self.put(account, LIST, record))
 
     def list_item(self, account):
         if self.lists:
             self.put(account, LIST_ITEM, {"list": self.pick(self.lists), "subject": self.random.choice(self.accounts).did})
+
+    def list_block(self, account):
+        if self.lists:
+            self.put(account, LIST_BLOCK, {"subject": self.pick(self.lists)})
+
+    def verification(self, account):
+        self.put(account, VERIFICATION, {"subject": self.random.choice(self.accounts).did, "handle": "a.test", "displayName": "a name"})
+
+    def starter_pack(self, account):
+        if self.lists:
+            self.packs.append(self.put(account, STARTER_PACK, {"name": "a pack", "list": self.pick(self.lists)}))
+
+    def profile(self, account):
+        joined = {"joinedViaStarterPack": reference(self.pick(self.packs))} if self.packs and self.chance(0.7) else {}
+        self.put(account, PROFILE, {"displayName": "a name", **joined}, "self")
 
     def gated(self, account):
         """A post, mostly of the account, and the key of its gate, mostly the key of the post."""
@@ -140,7 +157,10 @@ class RandomNetwork:
             post = self.roots.get(post, post)
             rkey = post.split("/")[-1]
         rules = [{"$type": f"{THREADGATE}#{name}"} for name in ("mentionRule", "followerRule", "followingRule")]
-        rules += [{"$type": f"{THREADGATE}#listRule", "list": self.pick(self.lists)}] if self.lists else []
+        if self.lists:
+            # A rule may name a record of another collection with the key of a list.
+            named = self.pick(self.lists).replace(LIST, LIST if self.chance(0.7) else POST)
+            rules.append({"$type": f"{THREADGATE}#listRule", "list": named})
         gate = {"post": post}
         if self.chance(0.9):
             gate["allow"] = self.random.sample(rules, self.random.randrange(3))

@@ -3,6 +3,7 @@
 # Columns of posts that become null, each in one post that the views show.
 POST_COLUMNS = ("mentions", "all_tags", "links", "link_hosts", "images_without_alt", "has_video", "langs", "tags", "labels",
                 "parent_actor", "quote_actor")
+IS_FILLED = "nullif({0}::text, 'false') is not null"
 # Parts of the JSON of posts, each with the column that becomes null.
 POST_JSON = {
     **{f'[{{"features": [{{"$type": "app.bsky.richtext.facet#{kind}"}}]}}]': "facets"
@@ -43,7 +44,7 @@ def change_each_kind(database):
     # The counts come first: a statement below may remove the row that shows them.
     statements = [f"update bsky.post_stats set likes = likes + 1 where {first('posts_view', 'likes > 0')}"]
     statements += [f"update bsky.post_rules set {rule} = false where {first('post_rules', rule)}" for rule in RULES]
-    statements += [f"update bsky.posts set {column} = null where {first('posts_view', f'{column} is not null')}"
+    statements += [f"update bsky.posts set {column} = null where {first('posts_view', IS_FILLED.format(column))}"
                    for column in POST_COLUMNS]
     for part, column in POST_JSON.items():
         condition = f"{column} @> '{part}'"

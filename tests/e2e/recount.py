@@ -9,9 +9,10 @@ import post_content
 
 POST, LIKE, REPOST, FOLLOW = ("app.bsky.feed.post", "app.bsky.feed.like", "app.bsky.feed.repost", "app.bsky.graph.follow")
 THREADGATE, POSTGATE, LIST_ITEM = "app.bsky.feed.threadgate", "app.bsky.feed.postgate", "app.bsky.graph.listitem"
-BLOCK = "app.bsky.graph.block"
+BLOCK, LIST_BLOCK, LIST = "app.bsky.graph.block", "app.bsky.graph.listblock", "app.bsky.graph.list"
+VERIFICATION, PROFILE, STARTER_PACK = "app.bsky.graph.verification", "app.bsky.actor.profile", "app.bsky.graph.starterpack"
 # A reply notifies the authors of so many posts above it.
-ANCESTORS = 5
+ANCESTORS = 4
 HOUR = 3_600_000_000
 
 
@@ -24,8 +25,14 @@ def collection_of(uri):
 
 
 def target(reference, collection=None):
-    """The AT-URI of a strongRef or a URI, if it names a record by DID, and of this collection; otherwise None."""
-    uri = reference.get("uri") if isinstance(reference, dict) else reference
+    """The AT-URI of a strongRef or a URI, if it names a record by DID, and of this collection; otherwise None. A strongRef
+    whose CID is not one of a record refers to nothing."""
+    uri = reference
+    if isinstance(reference, dict):
+        uri = reference.get("uri")
+        cid = atproto.cid_bytes(reference["cid"]) or b""
+        if len(cid) != 36 or not cid.startswith(b"\x01\x71\x12\x20"):
+            return None
     parts = atproto.parse_at_uri(uri) if uri else None
     return uri if parts and collection in (None, parts[1]) else None
 
@@ -86,7 +93,7 @@ class Recount:
         """The first record of each account and subject."""
         seen = set()
         for did, uri, record in self.of(collection):
-            subject = record["subject"] if collection in (FOLLOW, BLOCK) else target(record["subject"])
+            subject = record["subject"] if collection in (FOLLOW, BLOCK, VERIFICATION) else target(record["subject"])
             if subject and (did, subject) not in seen:
                 seen.add((did, subject))
                 yield did, uri, record, subject
@@ -113,7 +120,7 @@ class Recount:
         return ("followerRule" in names and (did, owner) in self.follows
                 or "followingRule" in names and (owner, did) in self.follows
                 or "mentionRule" in names and did in mentioned(self.records.get(root, {}))
-                or any((rule.get("list"), did) in self.members for rule in gate["allow"]))
+                or any((target(rule.get("list"), LIST), did) in self.members for rule in gate["allow"]))
 
     @functools.cached_property
     def broken_rules(self):
@@ -195,10 +202,17 @@ class Recount:
             for did, uri, record, subject in self.firsts(collection):
                 # `via` may name any record; only a repost is one.
                 via = target(record.get("via"), REPOST)
-                self._notify(found, did, uri, [(author(subject), reason, subject)]
-                             + ([(author(via), f"{reason}-via-repost", via)] if via else []))
+                # A like of an own record notifies nobody. A like of an own repost notifies twice.
+                if author(subject) != did:
+                    self._notify(found, did, uri, [(author(subject), reason, subject)])
+                    self._notify(found, did, uri, [(author(via), f"{reason}-via-repost", via)] if via else [])
         for did, uri, _, subject in self.firsts(FOLLOW):
             self._notify(found, did, uri, [(subject, "follow", None)])
+        for did, uri, _, subject in self.firsts(VERIFICATION):
+            self._notify(found, did, uri, [(subject, "verified", None)])
+        for did, uri, record in self.of(PROFILE):
+            pack = target(record.get("joinedViaStarterPack"), STARTER_PACK)
+            self._notify(found, did, uri, [(author(pack), "starterpack-joined", pack)] if pack else [])
         for did, uri, record in self.of(POST):
             candidates = [(account, "mention", None) for account in mentioned(record)]
             if quoted_post(record) and not self.breaks(uri, "embedding"):

@@ -92,7 +92,7 @@ class Admin(EndToEnd):
         unknown = {"name": "nothing", "ids": [4711], "did": "not a DID"}
         for action in checked["actions"]:
             with self.subTest(path=action["path"]):
-                member, = action["body"]
+                member = action["body"][0]
                 self.assertIn(client.post(action["path"], **{member: unknown[member]})[0], (400, 404))
                 self.assertEqual(client.post(action["path"])[0], 400)
                 words = action["command"].split()

@@ -47,30 +47,36 @@ class ConsumersTest(LeasedTest):
         return database.value(f"select bool_and(l.pos = skua.change_log_end()) from skua.consumer_lanes l "
                               f"join skua.consumers c on c.id = l.consumer_id where c.name = '{name}' and c.role = 'live'")
 
-
-class Broken(ConsumersTest):
-    def writer_of(self, database):
-        """The database as seen by a member of skua_writer, from whom rights can be revoked."""
+    def member_of(self, database, group="skua_writer"):
+        """The database as seen by a member of a role, from whom rights can be revoked."""
         role = "broken_" + uuid.uuid4().hex[:12]
-        database.run(f"create role {role} login password '{PASSWORD}' in role skua_writer")
+        database.run(f"create role {role} login password '{PASSWORD}' in role {group}")
         self.addCleanup(database.run, f"drop role {role}")
         parts = urllib.parse.urlsplit(database.url)
         place = parts.netloc.rpartition("@")[2]
         return Database(urllib.parse.urlunsplit(parts._replace(netloc=f"{role}:{PASSWORD}@{place}")))
 
+
+class BrokenTest(ConsumersTest):
+    """`db` is the database, `server` a running `skua serve`."""
+
     def table(self, name):
         number = self.db.value(f"select id from skua.consumers where name = '{name}' and role = 'live'")
         return f"skua.{name}_{number}"
 
-    def fetch(self, name, token):
-        body = json.dumps({"consumer": name, "max": 10000}).encode()
+    def pull(self, action, name, token, **fields):
+        """The status and the answer of a request to /pull/ACTION."""
+        body = json.dumps({"consumer": name, **fields}).encode()
         headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.server.url}/pull/fetch", body, headers)
+        request = urllib.request.Request(f"{self.server.url}/pull/{action}", body, headers)
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
+
+    def fetch(self, name, token):
+        return self.pull("fetch", name, token, max=10000)
 
     def run_cure(self, name, wanted):
         """Runs the command of the printed cure that contains a text."""
@@ -80,6 +86,8 @@ class Broken(ConsumersTest):
         else:
             self.db.run(command)
 
+
+class Broken(BrokenTest):
     def setUp(self):
         super().setUp()
         self.db = self.database()
@@ -95,7 +103,7 @@ class Broken(ConsumersTest):
         self.receivers["works"].start()
         self.addCleanup(self.receivers["works"].close)
         self.tokens = {name: self.add(self.db, name, "--pull") for name in ("archive", "mirror")}
-        self.writer = self.writer_of(self.db)
+        self.writer = self.member_of(self.db)
         self.program, self.pages = self.run_consumers(self.writer)
         self.server = self.serve(self.writer)
 
@@ -115,6 +123,9 @@ class Broken(ConsumersTest):
 
     def test_of_each_kind(self):
         self.break_all()
+        wait_for("the filter, without a fetch", lambda: self.listed(self.db)["archive"]["failures"],
+                 alive=[self.program, self.server])
+        self.assertEqual(self.listed(self.db)["archive"]["failures"]["cause"], "filter")
         self.write(self.db, self.sim_network, self.people)
         self.assertEqual(self.fetch("archive", self.tokens["archive"])[1]["error"], "InvalidFilter")
 
@@ -159,6 +170,8 @@ class Broken(ConsumersTest):
         self.addCleanup(self.receivers["down"].close)
         self.run_cure("down", "resume down")
         self.run_cure("archive", "set archive --collection")
+        wait_for("the end of the failure, without a fetch", lambda: not self.listed(self.db)["archive"]["failures"],
+                 alive=[self.server])
         self.run_cure("post_rules retired", "drop view")
         # Only the owner builds and drops tables.
         self.skua(self.db, "consumers", "resume", "post_rules")
@@ -205,6 +218,45 @@ class Alone(ConsumersTest):
         wait_for("the judgement", lambda: self.listed(database)["post_stats"]["state"] == "not served")
         for name in ("post_stats", "actor_stats"):
             self.assertIn(f"{name} equals the records", self.consumers(database, "verify", name))
+
+
+class Serving(ConsumersTest):
+    """`skua serve --consumers`: one process for all consumers."""
+
+    def test_it_builds_follows_delivers_and_serves_pages(self):
+        database = self.database()
+        network, people = busy_network(accounts=3, rounds=5)
+        self.index(database, network)
+        self.skua(database, "consumers", "add", "post_stats", "--lanes", "2")
+        receiver = Receiver("")
+        receiver.start()
+        self.addCleanup(receiver.close)
+        receiver.secret = self.add(database, "search", "--webhook", f"http://127.0.0.1:{receiver.port}/", *QUICK)
+        server = self.serve(database, environment={"SKUA_SERVE_CONSUMERS": "true"})
+        pages = Pages(server)
+        wait_for("the build", lambda: self.is_current(database, "post_stats"), alive=[server])
+        pages.wait_until_ready()
+        self.write(database, network, people)
+        for name in ("post_stats", "search"):
+            wait_for(name, lambda name=name: self.is_current(database, name), seconds=60, alive=[server])
+        self.assertGreater(len(receiver.processed), 3)
+        database.run("select skua.enqueue('orders', 'a', '{}'::jsonb)")
+        wait_for("the message", lambda: database.value("select count(*) from skua.message_inbox") == 0, alive=[server])
+        metrics = pages.get("/metrics")[1]
+        for pattern in (r"skua_consumer_changes_total [1-9]", r"skua_change_log_changes [1-9]", r"skua_messages_moved_total 1",
+                        r"skua_feed_batches_total [1-9]"):
+            self.assertRegex(metrics, pattern)
+        names = [line for line in metrics.splitlines() if line.startswith("# TYPE")]
+        self.assertEqual(len(names), len(set(names)), "no metric appears twice")
+        self.assertIn("skua serve --consumers", pages.get("/")[1])
+        self.assertEqual(server.stop(), 0, server.tail())
+        self.assertIn("post_stats equals the records", self.consumers(database, "verify", "post_stats"))
+
+    def test_its_rights_and_threads_are_checked(self):
+        database = self.database()
+        self.assertIn("use a role with the rights of skua_writer",
+                      "\n".join(self.skua(self.member_of(database, "skua_reader"), "serve", "--consumers", "--listen", "127.0.0.1:0", code=1).stderr))
+        self.skua(database, "serve", "--consumers", "--threads", "0", code=2)
 
 
 class Lanes(ConsumersTest):

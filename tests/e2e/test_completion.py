@@ -44,6 +44,10 @@ class Completion(EndToEnd):
         self.assertEqual(self.offered("help", "query", "most-l"), ["most-liked"])
         self.assertEqual(self.offered("query", "likes", "--li"), ["--limit"])
         self.assertEqual(self.offered("query", "likes", "uri", "--limit", ""), ["all"])
+        self.assertEqual(self.offered("export", "likes_v"), ["likes_view"])
+        self.assertEqual(self.offered("export", "bsky.like"), ["bsky.likes"])
+        self.assertEqual(self.offered("export", "timel"), ["timeline"])
+        self.assertEqual(self.offered("export", "likes_view", "--format", ""), ["csv", "jsonl", "parquet"])
         for command in ("add", "status", "rebuild", "run-until-idle"):
             self.assertEqual(self.offered("consumers", command, "post_"), ["post_rules", "post_stats"])
         for command in ("add", "remove"):

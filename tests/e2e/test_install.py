@@ -15,6 +15,10 @@ from harness import BIN, ROOT, EndToEnd
 BUILD = BIN.parent
 
 
+# The units, and the words after `skua` that each of them runs.
+COMMANDS = {"skua.service": "run", "skua-serve.service": "serve", "skua-consumers.service": "consumers run"}
+
+
 class Install(EndToEnd):
     def run_command(self, *command, code=0):
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, check=False)
@@ -53,10 +57,19 @@ class Install(EndToEnd):
                 self.assertTrue((document.parent / image).exists(), f"{document.name}: {image}")
         pages = {path.removeprefix("share/man/man1/") for path in files if path.startswith("share/man/man1/")}
         self.assertEqual(pages, {"-".join(("skua", *words)) + ".1.gz" for words in self.commands(skua)})
-        unit = (prefix / "lib/systemd/system/skua.service").read_text()
-        self.assertIn(f"\nExecStart={skua} run\n", unit)
-        self.assertIn(f"\nEnvironment=SKUA_CONFIG={prefix}/etc/skua/skua.toml\n", unit)
-        self.assertNotIn("@", re.sub(r"^SystemCallFilter=.*$", "", unit, flags=re.MULTILINE))
+        units = {unit.name: unit.read_text() for unit in (prefix / "lib/systemd/system").iterdir()}
+        self.assertEqual(units.keys(), COMMANDS.keys())
+        hardening = set()
+        for name, unit in units.items():
+            words = COMMANDS[name]
+            self.assertIn(f"\nExecStart={skua} {words}\n", unit)
+            self.assertIn(f"\nEnvironment=SKUA_CONFIG={prefix}/etc/skua/skua.toml\n", unit)
+            self.assertNotIn("@", re.sub(r"^SystemCallFilter=.*$", "", unit, flags=re.MULTILINE))
+            page = re.search(r"^Documentation=man:(.+)\(1\)$", unit, re.MULTILINE)[1]
+            self.assertIn(f"{page}.1.gz", pages)
+            self.run_command(skua, *words.split(), "--help")
+            hardening.add(unit.partition(f"\nExecStart={skua} {words}\n")[2])
+        self.assertEqual(len(hardening), 1, "the units differ below ExecStart")
         if shutil.which("systemd-analyze"):
             self.run_command("systemd-analyze", "verify", "--man=no", *(prefix / "lib/systemd/system").iterdir())
 
@@ -130,7 +143,8 @@ class Install(EndToEnd):
         self.assertEqual({line[1] for line in lines}, {"root/root"})
         files = {line[5].removeprefix(".") for line in lines if not line[5].endswith("/")}
         for path in ("/usr/bin/skua", "/etc/skua/skua.toml", "/usr/lib/systemd/system/skua.service",
-                     "/usr/lib/systemd/system/skua-serve.service", "/usr/share/man/man1/skua-run.1.gz",
+                     "/usr/lib/systemd/system/skua-serve.service", "/usr/lib/systemd/system/skua-consumers.service",
+                     "/usr/share/man/man1/skua-run.1.gz",
                      "/usr/share/doc/skua/copyright", "/usr/share/zsh/vendor-completions/_skua"):
             self.assertIn(path, files)
         self.assertEqual({path.split("/")[1] for path in files}, {"etc", "usr"})
@@ -144,9 +158,13 @@ class Install(EndToEnd):
         for script in ("postinst", "prerm", "postrm"):
             self.run_command("sh", "-n", control / script)
         self.run_command("dpkg-deb", "--extract", package, self.folder / "root")
-        units = sorted((self.folder / "root/usr/lib/systemd/system").iterdir())
-        self.assertIn("\nExecStart=/usr/bin/skua run\n", units[1].read_text())
-        self.assertIn("\nEnvironment=SKUA_CONFIG=/etc/skua/skua.toml\n", units[1].read_text())
+        units = list((self.folder / "root/usr/lib/systemd/system").iterdir())
+        self.assertEqual({unit.name for unit in units}, set(COMMANDS))
+        for script in ("postinst", "prerm"):
+            self.assertIn(" ".join(COMMANDS), (control / script).read_text())
+        for unit in units:
+            self.assertIn(f"\nExecStart=/usr/bin/skua {COMMANDS[unit.name]}\n", unit.read_text())
+            self.assertIn("\nEnvironment=SKUA_CONFIG=/etc/skua/skua.toml\n", unit.read_text())
         if shutil.which("systemd-analyze"):
             # 'verify' needs the programs that the units name; 'security' reads the units only.
             for unit in units:

@@ -17,7 +17,7 @@ import urllib.request
 import uuid
 
 from changes import ChangeClient
-from harness import free_port, wait_for
+from harness import SIM, Sim, free_port, wait_for
 from made import busy_network
 from shifted_clock import shifted_environment
 from test_documents import blocks
@@ -206,6 +206,27 @@ class Webhooks(LeasedTest):
         self.assertGreaterEqual(database.value("select sum(lease_expiries) from skua.consumer_lanes"), 2)
         self.assertEqual(in_order(receiver.processed), in_order(self.all_changes(servers[0], database)))
 
+    def test_an_answer_is_stored_after_the_session_was_lost(self):
+        database = self.indexed(accounts=2, rounds=5)
+        receiver = self.receiver(database, "--lanes", "2")
+        lost = []
+
+        def behave(_):
+            if len(lost) < 3:
+                lost.append(database.value("select count(pg_terminate_backend(pid)) from pg_stat_activity "
+                                           "where datname = current_database() and application_name like 'skua webhooks%'"))
+            return 204
+
+        receiver.behave = behave
+        # Another process would lease the lanes as soon as the leases expire.
+        servers = [self.serve(database, "--webhook-timeout", "1s") for _ in range(2)]
+        wait_for("all changes", lambda: self.is_done(database), seconds=60, alive=servers)
+        self.assertGreaterEqual(sum(lost), 1)
+        positions = [change["pos"] for change in receiver.processed]
+        self.assertEqual(len(positions), len(set(positions)), "no change was sent again")
+        self.assertEqual(len(positions), len(self.all_changes(servers[0], database)))
+        self.assertEqual(database.value("select sum(lease_expiries) from skua.consumer_lanes"), 0)
+
     def test_processes_with_wrong_clocks_do_not_take_leases_from_each_other(self):
         database = self.indexed(accounts=4, rounds=10)
         receiver = self.receiver(database, "--lanes", "4")
@@ -353,6 +374,19 @@ class Pull(LeasedTest):
         self.assertEqual(metrics['skua_feed_batch_results_total{result="lease_lost"}'], 1)
         self.assertGreaterEqual(metrics['skua_feed_batch_results_total{result="acknowledged"}'], 2)
 
+    def test_changes_that_do_not_pass_the_filter_do_not_delay_an_answer(self):
+        self.skua(self.db, "consumers", "set", "archive", "--topic", "orders", "--lanes", "64")
+        network = Sim([SIM, "--accounts", "20", "--rate", "1000", "--oddities", "0"])
+        self.addCleanup(network.kill)
+        indexer = self.indexer(self.db, network.url, "--cursor", "oldest")
+        before = self.end(self.db)
+        wait_for("changes", lambda: self.end(self.db) > before, alive=[indexer])
+        # The log grows while each lane is read.
+        self.assertEqual(self.call("fetch", wait_seconds=1), {"changes": []})
+        self.db.run("select skua.enqueue('orders', 'a', '1')")
+        message, = self.call("fetch", wait_seconds=20)["changes"]
+        self.assertEqual(message["key"], "a")
+
     def test_a_holder_that_lost_its_lease_cannot_acknowledge(self):
         former = self.call("fetch", max=5)
         self.end_leases()
@@ -366,9 +400,7 @@ class Pull(LeasedTest):
 
     def test_a_lease_that_ended_while_the_connection_was_lost_counts_no_attempt(self):
         former = self.call("fetch", max=5)
-        self.db.run("select pg_terminate_backend(pid) from pg_stat_activity "
-                    "where datname = current_database() and application_name like 'skua pull%'")
-        self.assertEqual(self.call("renew", 503, batch=former["batch"])["error"], "DatabaseUnavailable")
+        self.lose_session()
         self.end_leases()
         present = self.call("fetch", max=5)
         self.assertEqual(present["changes"], former["changes"])
@@ -376,6 +408,22 @@ class Pull(LeasedTest):
                          [{"lease_expiries": 0, "failures": 0}])
         self.end_leases()
         self.assertEqual(self.call("fetch", max=5)["changes"], former["changes"][:2])
+
+    def test_a_lease_of_another_process_that_lost_its_session_counts_no_attempt(self):
+        former = self.call("fetch", max=5)
+        self.lose_session()
+        self.end_leases()
+        self.server = self.serve(self.db)
+        self.assertEqual(self.call("fetch", max=5)["changes"], former["changes"])
+        self.assertEqual(self.db.rows("select lease_expiries, failures from skua.consumer_lanes"),
+                         [{"lease_expiries": 0, "failures": 0}])
+
+    def lose_session(self):
+        """Ends the session of the server for pull consumers, and returns when it has the next one."""
+        sessions = "from pg_stat_activity where datname = current_database() and application_name like 'skua pull%'"
+        former = self.db.value(f"select max(pid) {sessions}")
+        self.db.run(f"select pg_terminate_backend(pid) {sessions}")
+        wait_for("the next session", lambda: self.db.value(f"select count(*) {sessions} and pid <> {former}"), alive=[self.server])
 
     def end_leases(self):
         self.db.run("update skua.consumer_lanes set lease_until = now() - interval '1 second' where owner is not null")

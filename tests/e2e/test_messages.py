@@ -1,15 +1,19 @@
 """Own messages: a transaction of a user enqueues them, and webhooks, pull consumers and streams deliver them."""
 
+import collections
 import json
+import os
+import random
 import re
 import subprocess
 import sys
 import threading
 import unittest
 import urllib.parse
+import urllib.request
 import uuid
 
-from harness import BIN, ROOT, Database, free_port, missing, wait_for
+from harness import BIN, ROOT, SIM, Database, Sim, free_port, missing, wait_for
 from made import busy_network
 from test_documents import blocks
 from test_leased import LeasedTest, Receiver
@@ -121,38 +125,6 @@ class Messages(MessagesTest):
         self.assertEqual(receiver.faults + former.faults, [])
         self.assertTrue(all(json.loads(socket.receive()[1])["kind"] == "commit" for _ in range(3)))
 
-    def test_a_process_that_is_killed_loses_and_repeats_nothing(self):
-        database = self.database()
-        database.run("create table sent (id int8, key text)")
-        token = self.add(database, "shop", "--pull", "--topic", "orders", "--lanes", "4", "--from", "oldest")
-        self.assertTrue(token)
-        statement = ("insert into sent select skua.enqueue('orders', n::text, 'null'), n::text "
-                     "from generate_series(1, 7) as n")
-
-        def produce():
-            for number in range(30):
-                database.run(f"begin; {statement}; {'commit' if number % 3 else 'rollback'}")
-
-        producers = [threading.Thread(target=produce) for _ in range(4)]
-        for producer in producers:
-            producer.start()
-        # More messages than a batch has are sent, so the first process cannot move all.
-        for _ in range(2):
-            killed = self.start([BIN / "skua", "serve", "--listen", "127.0.0.1:0"],
-                                {**self.environment(database), "SKUA_CRASH_AT": "after_messages_moved:1"})
-            wait_for("the crash", lambda: killed.process.poll() is not None)
-        for producer in producers:
-            producer.join()
-        servers = [self.serve(database) for _ in range(2)]
-        sent = database.value("select count(*) from sent")
-        self.assertEqual(sent, 4 * 20 * 7)
-        self.wait_for_messages(database, sent, servers[0])
-        events = self.changes(servers[0], "?cursor=oldest&kind=message").read_to(sent).events
-        self.assertEqual(len({event["id"] for event in events}), sent)
-        for key in {event["key"] for event in events}:
-            ids = [event["id"] for event in events if event["key"] == key]
-            self.assertEqual(ids, sorted(ids))
-
     def test_each_process_that_serves_consumers_moves_messages(self):
         database = self.database()
         database.run(enqueue("orders", "a", 1))
@@ -165,6 +137,31 @@ class Messages(MessagesTest):
         server = self.serve(database)
         self.wait_for_messages(database, 3, server)
         wait_for("the metric", lambda: self.metrics(server)["skua_messages_moved_total"] == 1, alive=[server])
+
+    def test_wait_includes_messages_of_the_inbox(self):
+        database = self.database()
+        receiver = Receiver("")
+        receiver.secret = self.add(database, "billing", "--webhook", f"http://127.0.0.1:{receiver.port}/", "--topic", "orders")
+        receiver.start()
+        self.addCleanup(receiver.close)
+        database.run(enqueue("orders", "a", 1))
+        waiting = self.skua(database, "consumers", "wait", "billing", "--timeout", "1s", code=1)
+        self.assertTrue(waiting.says("own messages have waited in the inbox"), waiting.tail())
+        server = self.serve(database)
+        for number in range(2, 6):
+            database.run(enqueue("orders", "a", number))
+            self.skua(database, "consumers", "wait", "billing")
+            self.assertEqual([change["payload"] for change in receiver.processed], list(range(1, number + 1)))
+        self.assertEqual(server.stop(), 0)
+
+    def test_the_position_of_a_processed_message(self):
+        """The table with which a worker recognizes a repetition."""
+        database = self.database()
+        table, insert = (text for text in blocks(PAGE, "sql")[-1].split(";")[:2])
+        database.run(table)
+        for _ in range(2):
+            database.run(insert)
+        self.assertEqual(database.rows("select pos from processed"), [{"pos": "1-4711"}])
 
     def test_messages_that_nobody_moves_are_a_problem(self):
         database = self.database()
@@ -190,6 +187,143 @@ class Messages(MessagesTest):
             self.assertTrue(program.says("topic"), program.tail())
         program = self.skua(database, "consumers", "add", "post_stats", "--topic", "orders", code=2)
         self.assertTrue(program.says("--topic"), program.tail())
+
+
+class Producers(MessagesTest):
+    """Eight producers commit, roll back and are killed, beside an indexer. The processes that move messages are killed, too.
+    With SKUA_LONG=1 100,000 messages. Each key has a counter in a table of the user, which a producer increases after the
+    call of skua.enqueue. So the counter has the order of the commits of the key."""
+
+    MESSAGES, TRANSACTIONS_OF_SESSION = (100_000, 500) if os.environ.get("SKUA_LONG") == "1" else (2_000, 50)
+    PRODUCERS, KEYS = 8, 40
+    TABLES = f"""
+        create table sent (id int8, key text, n int4);
+        create table counts (key text primary key, n int4 not null);
+        insert into counts select k::text, 0 from generate_series(0, {KEYS - 1}) k union all select 'held', 0;
+        create function send(k text) returns void language plpgsql as $$
+        declare number int8 := skua.enqueue('orders', k, 'null'); place int4;
+        begin
+          update counts set n = n + 1 where key = k returning n into place;
+          insert into sent values (number, k, place);
+        end $$"""
+
+    def psql(self):
+        program = subprocess.Popen(["psql", "-XAtq", self.db.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        return program
+
+    def transaction(self, chance, end):
+        # Transactions that enqueue keys in different orders would wait for each other.
+        keys = sorted(chance.sample(range(self.KEYS), chance.randint(1, 3)))
+        return "begin;" + "".join(f"select send('{key}');" for key in keys) + end + "\n"
+
+    def produce(self, seed):
+        chance = random.Random(seed)
+        while not self.is_over.is_set() and self.committed() < self.MESSAGES:
+            script = [self.transaction(chance, chance.choice(("commit;", "commit;", "commit;", "rollback;")))
+                      for _ in range(self.TRANSACTIONS_OF_SESSION)]
+            program = self.psql()
+            if chance.random() < 0.2:
+                # It is killed within its last transaction, or at any moment.
+                program.stdin.write("".join(script) + self.transaction(chance, "\n\\echo open"))
+                program.stdin.flush()
+                if chance.random() < 0.5:
+                    while program.stdout.readline() not in ("open\n", ""):
+                        pass
+                program.kill()
+                program.communicate()
+                self.killed += 1
+            else:
+                self.errors += [line for line in program.communicate("".join(script))[1].splitlines() if "ERROR" in line]
+
+    def is_open(self):
+        """Whether the transaction that is open until the end is open."""
+        return self.db.value("select exists (select from pg_stat_activity where datname = current_database() and "
+                             "state = 'idle in transaction' and query ~ 'held')")
+
+    def committed(self):
+        return self.db.value("select count(*) from sent")
+
+    def test_each_committed_message_arrives_once_in_the_order_of_its_key(self):
+        self.db = self.database()
+        self.db.run(self.TABLES)
+        self.killed, self.errors, self.is_over, chance = 0, [], threading.Event(), random.Random(9)
+        token = self.add(self.db, "shop", "--pull", "--topic", "orders", "--lanes", "4", "--from", "oldest")
+        network = Sim([SIM, "--accounts", "20", "--rate", "100", "--oddities", "0"])
+        self.addCleanup(network.kill)
+        held = self.psql()
+        held.stdin.write("begin; select send('held');\n")
+        held.stdin.flush()
+        wait_for("the open transaction", self.is_open)
+        producers = [threading.Thread(target=self.produce, args=(seed,)) for seed in range(self.PRODUCERS)]
+        for producer in producers:
+            producer.start()
+            self.addCleanup(producer.join)
+        self.addCleanup(self.is_over.set)
+        movers = [lambda environment: self.start([BIN / "skua", "run", "--relay", network.url, "--cursor", "oldest"],
+                                                 {**self.environment(self.db), **environment}),
+                  lambda environment: self.serve(self.db, environment=environment)]
+        kills = 0
+        while kills < 4 or any(producer.is_alive() for producer in producers):
+            point = chance.choice(("", f"after_messages_moved:{chance.randint(1, 5)}"))
+            moved = self.moved(self.db)
+            programs = [mover({"SKUA_CRASH_AT": point}) for mover in movers]
+            # Without producers nothing reaches the crash point.
+            wait_for("moved messages", lambda: not any(producer.is_alive() for producer in producers) or self.moved(self.db) > moved
+                     and (not point or any(program.process.poll() is not None for program in programs)), seconds=120)
+            for program in programs:
+                program.kill()
+            kills += 1
+        for producer in producers:
+            producer.join()
+        self.assertEqual(self.errors, [])
+        self.assertGreater(self.killed, 0)
+
+        indexer, server = (mover({}) for mover in movers)
+        sent = {row["id"]: (row["key"], row["n"]) for row in self.db.rows("select * from sent")}
+        self.assertGreaterEqual(len(sent), self.MESSAGES)
+        # The open transaction has delayed no other message.
+        self.wait_for_messages(self.db, len(sent), server)
+        self.assert_arrived(sent, self.fetched(server, token))
+        self.assertTrue(self.is_open())
+        self.assertEqual(self.committed(), len(sent))
+        _, errors = held.communicate("commit;\n")
+        self.assertEqual((errors, held.wait()), ("", 0))
+        self.wait_for_messages(self.db, len(sent) + 1, server)
+        (last,) = self.fetched(server, token)
+        self.assertEqual(last["key"], "held")
+        sent[last["id"]] = ("held", 1)
+        end = self.end(self.db)
+        self.assert_arrived(sent, self.changes(server, "?cursor=oldest&kind=message", timeout=120).read_to(end).events)
+        self.assertGreater(self.db.value("select count(*) from bsky.all_records"), 20)
+        self.assertEqual((indexer.stop(), server.stop()), (0, 0))
+
+    def assert_arrived(self, sent, events):
+        """Each message once, and those of a key in the order of their commits."""
+        self.assertEqual(len(events), len(sent))
+        places = collections.defaultdict(list)
+        for event in events:
+            key, place = sent[event["id"]]
+            self.assertEqual(event["key"], key)
+            places[key].append(place)
+        for key, found in places.items():
+            self.assertEqual(found, list(range(1, len(found) + 1)), key)
+
+    def fetched(self, server, token):
+        """All changes that wait for the pull consumer."""
+        changes = []
+        while (batch := self.pull(server, "fetch", token, max=10_000))["changes"]:
+            changes += batch["changes"]
+            self.pull(server, "ack", token, batch=batch["batch"])
+        return changes
+
+    def pull(self, server, action, token, **fields):
+        headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{server.url}/pull/{action}", json.dumps({"consumer": "shop", **fields}).encode(), headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
 
 
 def in_kinds(changes):

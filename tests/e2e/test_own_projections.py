@@ -146,6 +146,34 @@ class OwnProjections(EndToEnd):
         self.assertIn("added lang_days", self.projection(database, "add", self.file("lang_days", text)))
         return self.projection(database, "add", self.file("lang_days", text))
 
+    def test_check_of_own_statements(self):
+        database = self.database()
+        self.skua(database, "replay", SimulatedCapture(self, events=1000, accounts=20).frames)
+        text = """-- projection: likers
+-- help: Likes by account
+-- lanes: several
+-- table: likers
+actor_id int8 NOT NULL PRIMARY KEY, likes int8 NOT NULL
+-- fill
+INSERT INTO {likers} SELECT actor_id, count(*) FROM bsky.likes GROUP BY 1
+-- fold
+INSERT INTO {likers} AS t SELECT c.actor_id, sum(CASE c.op WHEN 1 THEN 1 WHEN 3 THEN -1 ELSE 0 END)
+FROM skua.changes_between($1::int8, $2::int8) AS c
+WHERE c.collection_id = 2 AND c.actor_id & ($4::int4 - 1) = $3::int4 GROUP BY 1
+ON CONFLICT (actor_id) DO UPDATE SET likes = t.likes + EXCLUDED.likes
+"""
+        said = self.projection(database, "check", self.file("likers", text), "--plan")
+        self.assertRegex(said, r"fill +\d+ ms, plan cost [1-9]\d*\n    Insert on likers")
+        self.assertRegex(said, r"compare +\d+ ms")
+        self.assertRegex(said, r"fold +\d+ ms, plan cost [1-9]\d*, [1-9]\d* changes\n    Insert on")
+        self.assertRegex(said, r"likers: [1-9]\d* rows")
+        self.assertIn("skua consumers verify likers", said)
+        self.assertNotIn("Insert on", self.projection(database, "check", self.file("likers", text)))
+        self.assertEqual(database.value("select count(*) from skua.projections"), 0)
+        slow = text.replace("FROM bsky.likes GROUP", "FROM bsky.likes, generate_series(1, 1e12) AS n GROUP")
+        said = self.projection(database, "check", self.file("slow", slow), "--timeout", "1s", code=1)
+        self.assertRegex(said, r"fill, plan cost [1-9]\d*: .*statement timeout.*`--timeout`")
+
     def test_files_that_are_refused(self):
         database = self.database()
         text = examples()["lang_days"]

@@ -22,7 +22,7 @@ WITHOUT = {
 VIEWS = {"tag_trends": ["post_tags", "tag_trends"]}
 # In the made rows no rule is broken, no list of records links to a record, and no label hides a post.
 NOT_SEEN = {("quotes", "projection post_rules"), ("counts", "projection post_rules"), ("engagement", "projection post_rules"),
-            ("backlinks", "index backlinks"), ("unhidden-posts", "labels")}
+            ("backlinks", "index backlinks"), ("backlink-counts", "index backlinks"), ("unhidden-posts", "labels")}
 
 
 class QueryNotes(EndToEnd):

@@ -1,5 +1,8 @@
 #include <chrono>
+#include <memory>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -102,6 +105,29 @@ TEST_F(DatabaseStateTest, shows_tables_that_cannot_be_dropped) {
   ASSERT_EQ(found.kept_tables.size(), 1U);
   EXPECT_EQ(found.kept_tables[0].judgement.reason, "views read them");
   EXPECT_TRUE(found.kept_tables[0].judgement.cure.starts_with("Run `drop view public.mine`"));
+}
+
+/// One of its rebuild has no metrics of its own.
+TEST_F(DatabaseStateTest, has_the_metrics_of_each_consumer_once) {
+  const auto running = [&] {
+    std::vector<bool> values;
+    for (const auto& [metric, labels] : state().consumers) {
+      if (metric.info.name == std::string("skua_consumer_running")) {
+        values.push_back(std::get<bool>(metric.value));
+      }
+    }
+    return values;
+  };
+  const postgres::Session process(database_.url(), consumers::kProjectionsSession + " pid 1");
+  consumers::add_consumer(session(), {.name = "post_stats"});
+  EXPECT_EQ(running(), std::vector{false}) << "its first build";
+  session().run("UPDATE skua.consumers SET state = 'stopped', error = 'division by zero'");
+  EXPECT_EQ(running(), std::vector{false});
+  session().run(
+      "UPDATE skua.consumers SET state = 'running', error = NULL, role = 'live'; INSERT INTO "
+      "skua.consumer_lanes (consumer_id, lane, pos) SELECT id, 0, 1 FROM skua.consumers");
+  consumers::rebuild_consumer(session(), "post_stats");
+  EXPECT_EQ(running(), std::vector{true});
 }
 
 TEST_F(DatabaseStateTest, can_be_read_by_the_role_of_readers) {

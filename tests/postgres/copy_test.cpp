@@ -213,5 +213,44 @@ TEST_F(CopyTest, a_connection_that_broke_is_the_servers_failure) {
   EXPECT_FALSE(session_->connected());
 }
 
+TEST_F(CopyTest, RowsOutOfAQuery) {
+  std::string lines;
+  const auto take = [&lines](std::string_view line) { lines += line; };
+  EXPECT_EQ(
+      session_->copy_out("SELECT n, 'a,b' FROM generate_series(1, 3) AS n", "FORMAT csv", take),
+      3U);
+  EXPECT_EQ(lines, "1,\"a,b\"\n2,\"a,b\"\n3,\"a,b\"\n");
+  EXPECT_EQ(session_->copy_out("SELECT 1 WHERE false", "FORMAT csv", take), 0U);
+}
+
+TEST_F(CopyTest, AQueryThatFailsAfterSomeRows) {
+  std::uint64_t rows = 0;
+  const auto take = [&rows](std::string_view) { ++rows; };
+  try {
+    session_->copy_out("SELECT 1 / (1000 - n) FROM generate_series(1, 2000) AS n", "FORMAT csv",
+                       take);
+    FAIL() << "no error";
+  } catch (const SqlError& error) {
+    EXPECT_EQ(error.sqlstate(), "22012");
+  }
+  EXPECT_EQ(rows, 999U);
+  EXPECT_EQ(value("SELECT 1"), "1");
+}
+
+TEST_F(CopyTest, AReaderThatStopsLeavesAUsableSession) {
+  struct Enough {};
+  std::uint64_t rows = 0;
+  const auto take = [&rows](std::string_view) {
+    if (++rows == 10) throw Enough();
+  };
+  // Reading all rows would take minutes.
+  EXPECT_THROW(session_->copy_out("SELECT generate_series(1, 1000000000)", "FORMAT csv", take),
+               Enough);
+  EXPECT_EQ(rows, 10U);
+  EXPECT_EQ(value("SELECT 1"), "1");
+  EXPECT_THROW(session_->copy_out("SELECT nothing", "FORMAT csv", take), SqlError);
+  EXPECT_EQ(value("SELECT 1"), "1");
+}
+
 }  // namespace
 }  // namespace skua::postgres::copy_test

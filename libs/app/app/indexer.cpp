@@ -9,6 +9,7 @@
 #include <boost/range/adaptor/reversed.hpp>
 
 #include "app/backfill_run.hpp"
+#include "app/consumer_parts.hpp"
 #include "app/database.hpp"
 #include "app/observe_process.hpp"
 #include "app/part_list.hpp"
@@ -16,9 +17,6 @@
 #include "backfill/discovery/list_table.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric.hpp"
-#include "consumers/consumer_pool.hpp"
-#include "consumers/log_maintenance.hpp"
-#include "consumers/messages/message_sequencer.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/database_watch.hpp"
 #include "postgres/runtime.hpp"
@@ -97,11 +95,9 @@ class Indexer::Impl {
                                                                     runtime_.clocks.server)
                       : nullptr),
         pool_(runtime_),
-        log_maintenance_(runtime_),
-        messages_(runtime_),
         remover_(runtime_, filter_),
         rechecker_(runtime_, pool_.ids()),
-        consumers_(runtime_, {.threads = options_.consumer_threads}) {
+        consumers_(runtime_, options_.consumer_threads) {
     if (!options_.signal_collections.empty()) make_signals();
     for (auto& group : source_groups(options_.sources)) {
       runs_.push_back(
@@ -178,11 +174,14 @@ class Indexer::Impl {
   /// first the intake; then the workers, once no more frames are decoded; then the parts that the
   /// workers use.
   void list_parts() {
-    add_threads(&consumers_, &consumers::ConsumerPool::metrics);
+    parts_.add({.start = [this] { consumers_.start(); },
+                .end = [this](bool) { consumers_.stop(); },
+                .add_metrics =
+                    [this](pipeline::Metrics& metrics) {
+                      metrics.add(pipeline::MetricScope::Process, consumers_.metrics());
+                    }});
     add_threads(&rechecker_, &recheck::Rechecker::metrics);
     add_threads(&remover_, &retention::Remover::metrics);
-    add_threads(&log_maintenance_, &consumers::LogMaintenance::metrics);
-    add_threads(&messages_, &consumers::MessageSequencer::metrics);
     parts_.add({.end =
                     [this](bool) {
                       if (handles_) handles_->stop();
@@ -316,11 +315,9 @@ class Indexer::Impl {
   /// Null if the identities are not kept current.
   std::unique_ptr<accounts::PlcTail> plc_tail_;
   writer::WorkerPool pool_;
-  consumers::LogMaintenance log_maintenance_;
-  consumers::MessageSequencer messages_;
   retention::Remover remover_;
   recheck::Rechecker rechecker_;
-  consumers::ConsumerPool consumers_;
+  ConsumerParts consumers_;
   std::unique_ptr<MonitoredBackfill> backfill_;
   std::future<void> backfill_closed_;
   std::unique_ptr<accounts::HandleLookups> handles_;

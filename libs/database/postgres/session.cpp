@@ -199,6 +199,10 @@ Rows Session::run(const std::string& sql) {
   return impl_->perform([&] { return impl_->connection.run(sql); });
 }
 
+Rows Session::run_single(const std::string& sql) {
+  return impl_->perform([&] { return impl_->connection.run_single(sql); });
+}
+
 Rows Session::execute(const Statement& statement, const Params& params) {
   impl_->nuls_removed += params.nuls_removed();
   return impl_->perform(
@@ -218,6 +222,14 @@ void Session::copy(const std::string& table, const std::string& columns, const C
     copy_rows(impl_->connection.handle(),
               "COPY " + table + " (" + columns + ") FROM STDIN (FORMAT binary)", rows.encoded());
     return true;
+  });
+}
+
+std::uint64_t Session::copy_out(const std::string& query, const std::string& options,
+                                const std::function<void(std::string_view)>& take) {
+  return impl_->noting([&] {
+    return receive_rows(impl_->connection.handle(),
+                        "COPY (" + query + ") TO STDOUT (" + options + ")", take);
   });
 }
 

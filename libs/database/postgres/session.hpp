@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,9 @@ class Session {
 
   /// Runs SQL text without parameters; several statements are allowed outside a transaction block.
   Rows run(const std::string& sql);
+  /// Runs one statement without parameters. The extended protocol refuses a text with several
+  /// statements, so that SQL of a user within the text cannot end the statement.
+  Rows run_single(const std::string& sql);
   /// Runs a prepared statement. The first use of a statement prepares it. Throws DefectError if a
   /// parameter has another type than the statement requires.
   Rows execute(const Statement& statement, const Params& params);
@@ -100,6 +104,13 @@ class Session {
   /// `rows` has the named columns in this order, each with exactly the type of its column, because
   /// the server converts nothing.
   void copy(const std::string& table, const std::string& columns, const CopyRows& rows);
+
+  /// Runs `COPY (query) TO STDOUT (options)` and passes each row to `take`, as the server sends it,
+  /// with its line end. Returns the number of rows. The memory for one row at a time is used. If
+  /// `take` throws, the statement is cancelled, and the exception leaves the function; the session
+  /// stays usable.
+  std::uint64_t copy_out(const std::string& query, const std::string& options,
+                         const std::function<void(std::string_view)>& take);
 
   /// Sets how long statements wait for a lock. 0 means no limit. The initial limit is
   /// `kLockPatience`.

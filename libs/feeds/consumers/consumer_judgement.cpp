@@ -197,11 +197,12 @@ class Judge {
       reason += fmt::format("; {} wait, the oldest for {}", counted(*consumer_.behind, "change"),
                             text_of(lag()));
     }
-    std::string cure =
-        is_projection()
-            ? "Start `skua consumers run`, or `skua run` with `--consumer-threads` of 1 or more. "
-              "`skua consumers run-until-idle` does the work once."
-            : "Start `skua serve` with a role that may write (skua_writer).";
+    std::string cure = is_projection()
+                           ? "Start `skua consumers run`, or `skua run` with `--consumer-threads` "
+                             "of 1 or more, or "
+                             "`skua serve --consumers`. "
+                             "`skua consumers run-until-idle` does the work once."
+                           : "Start `skua serve` with a role that may write (skua_writer).";
     const Level level = waits_for() >= limits_.failing ? Level::Stuck : Level::Notice;
     return found(level, "not served", problem("consumer-stuck"), std::move(reason),
                  std::move(cure));

@@ -109,10 +109,10 @@ std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
                                        system_clock().now());
 }
 
-void replay_skipped_changes(postgres::Session& session, std::optional<bool> is_own) {
+void replay_skipped_changes(postgres::Session& session, const Workload& workload) {
   for (const Consumer& consumer : read_consumers(session)) {
     if (consumer.kind != "projection" || consumer.role != "live" || consumer.paused) continue;
-    if (is_own && *is_own != consumer.is_own) continue;
+    if (!workload.takes(consumer.id, consumer.is_own)) continue;
     const ProjectionRef projection = used_projection(session, consumer.name);
     if (projection == nullptr) continue;
     for (const ConsumerLane& lane : consumer.lanes) {

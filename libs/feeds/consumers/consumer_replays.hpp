@@ -5,6 +5,7 @@
 #include <string>
 
 #include "consumers/letter_event.hpp"
+#include "consumers/workload.hpp"
 #include "postgres/session.hpp"
 
 namespace skua::consumers {
@@ -24,8 +25,7 @@ std::optional<std::int64_t> write_skipped_change(postgres::Session& session,
 /// replay`). A letter is resolved in the transaction that applies its change. A change that
 /// precedes the build of the present tables is already in them, so its letter is resolved without
 /// applying it. If the change fails again, or the log no longer has it, the letter becomes dead
-/// again, with the reason. `is_own`: true for projections of users, false for built-in ones,
-/// nothing for all. Throws postgres::SqlError.
-void replay_skipped_changes(postgres::Session& session, std::optional<bool> is_own = std::nullopt);
+/// again, with the reason. Throws postgres::SqlError.
+void replay_skipped_changes(postgres::Session& session, const Workload& workload = {});
 
 }  // namespace skua::consumers

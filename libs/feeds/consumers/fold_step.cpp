@@ -1,6 +1,7 @@
 #include "consumers/fold_step.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -150,25 +151,53 @@ struct Chosen {
   bool has_waiting = false;
 };
 
-/// Returns whether this transaction may work on a lane of the consumer.
-bool take_processor(postgres::Session& session, const DueLane& lane) {
-  const std::int32_t processors = tuning_of(lane.profile, lane.overrides).processors;
+/// Returns whether this transaction may work on a lane of the consumer. A slow projection works on
+/// one lane at a time.
+bool take_processor(postgres::Session& session, const DueLane& lane, const Workload& workload) {
+  const std::int32_t processors =
+      workload.takes_slow ? 1 : tuning_of(lane.profile, lane.overrides).processors;
   return processors >= lane.lanes ||
          session.query_one<bool>(sql::consumers_take_processor, lane.consumer_id, processors);
 }
 
 /// Returns nothing if no lane has work that is due.
 std::optional<DueLane> choose_lane(postgres::Session& session, const FoldOptions& options) {
-  std::vector<std::int32_t> busy;
+  const Workload& workload = options.workload;
+  std::vector<std::int32_t> slow;
+  for (SlowProjections* set : workload.slow) {
+    for (const std::int32_t id : set->ids()) slow.push_back(id);
+  }
+  if (workload.takes_slow && slow.empty()) return std::nullopt;
+  std::vector<std::int32_t> busy = workload.takes_slow ? std::vector<std::int32_t>() : slow;
+  const std::vector<std::int32_t> all = workload.takes_slow ? slow : std::vector<std::int32_t>();
   for (;;) {
-    auto due = postgres::rows_of<DueLane>(execute_tuned(session, sql::consumers_choose,
-                                                        options.only, options.ignores_pause,
-                                                        postgres::column(busy), options.is_own));
+    auto due = postgres::rows_of<DueLane>(
+        execute_tuned(session, sql::consumers_choose, options.only, options.ignores_pause,
+                      postgres::column(busy), workload.is_own, postgres::column(all)));
     if (due.empty()) return std::nullopt;
-    if (take_processor(session, due[0])) return std::move(due[0]);
+    if (take_processor(session, due[0], workload)) return std::move(due[0]);
     busy.push_back(due[0].consumer_id);
   }
 }
+
+/// Measures the time for which a step holds its thread, for the share of the projection.
+class HeldThread {
+ public:
+  explicit HeldThread(const Workload& workload) : workload_(workload) {}
+
+  /// Returns whether the projection is slow now.
+  bool note(std::int32_t consumer_id) const {
+    if (workload_.slow.empty()) return false;
+    SlowProjections& slow = *workload_.slow.front();
+    slow.note(consumer_id, std::chrono::ceil<std::chrono::milliseconds>(
+                               std::chrono::steady_clock::now() - begin_));
+    return slow.contains(consumer_id);
+  }
+
+ private:
+  const Workload& workload_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 /// Chooses a lane and prepares its batch. Returns nothing if no lane has work that is due.
 std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& options) {
@@ -180,7 +209,10 @@ std::optional<Chosen> choose(postgres::Session& session, const FoldOptions& opti
                           .lane = lane.lane,
                           .lanes = lane.lanes,
                           .first = lane.first,
-                          .end = lane.end},
+                          .end = lane.end,
+                          .most = options.workload.is_quick()
+                                      ? std::optional(options.workload.slow.front()->quick())
+                                      : std::nullopt},
                 .projection = projection_of(session, lane.name, lane.definition),
                 .has_waiting = lane.has_waiting};
   const Batch& batch = chosen.batch;
@@ -262,7 +294,11 @@ FailedWork failed_own_work(const postgres::SqlError& error) {
 
 void apply_changes(postgres::Session& session, const Projection& projection, const Batch& batch) {
   std::size_t number = 0;
-  if (projection.own) limit_statements(session, projection.own->limits.batch);
+  std::optional<StatementLimit> limit;
+  if (projection.own) {
+    const std::chrono::milliseconds most = projection.own->limits.batch;
+    limit.emplace(session, std::min(most, batch.most.value_or(most)));
+  }
   for (const std::string& sql : projection.fold) {
     postgres::Params params;
     params.int8(batch.first).int8(batch.end);
@@ -271,7 +307,7 @@ void apply_changes(postgres::Session& session, const Projection& projection, con
                      sql_for(projection, batch.consumer_id, sql)},
                     params);
   }
-  if (projection.own) limit_statements(session, std::nullopt);
+  if (limit) limit->end();
 }
 
 void fold_batch(postgres::Session& session, const Projection& projection, const Batch& batch) {
@@ -301,6 +337,7 @@ void prepare_fold_session(postgres::Session& session) {
 StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
                      const FoldOptions& options) {
   std::optional<Chosen> chosen;
+  const HeldThread held(options.workload);
   try {
     postgres::Transaction transaction(session);
     chosen = choose(session, options);
@@ -312,12 +349,18 @@ StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
     } else {
       fold_changes(session, transaction, *chosen, metrics, options);
     }
+    held.note(chosen->batch.consumer_id);
     return StepResult::Worked;
   } catch (const postgres::SqlError& error) {
     if (!chosen) throw;
     const bool is_own = chosen->projection != nullptr && chosen->projection->own;
     const FailedWork failed = is_own ? failed_own_work(error) : failed_work(error);
     if (failed == FailedWork::Server) throw;
+    const bool is_slow = held.note(chosen->batch.consumer_id);
+    if (is_slow && options.workload.is_quick() && error.sqlstate() == postgres::kQueryCanceled) {
+      // A thread for slow projections applies the batch.
+      return StepResult::Worked;
+    }
     metrics.failures += 1;
     record_failure(session, chosen->batch, failed, error);
     return StepResult::Worked;

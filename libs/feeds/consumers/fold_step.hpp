@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "base/metric.hpp"
 #include "consumers/projections/projection.hpp"
+#include "consumers/workload.hpp"
 #include "postgres/session.hpp"
 #include "postgres/sql_error.hpp"
 
@@ -46,6 +48,8 @@ struct Batch {
   std::int64_t first = 0;
   /// The position after the last change of the batch.
   std::int64_t end = 0;
+  /// The time that a statement of a user may take, if it is shorter than that of the file.
+  std::optional<std::chrono::milliseconds> most = std::nullopt;
 };
 
 /// Applies the changes to the tables. All functions below throw postgres::SqlError.
@@ -84,8 +88,8 @@ struct FoldOptions {
   bool ignores_pause = false;
   /// Called after the commit of each batch; may be null.
   std::function<void(const Batch&)> applied = nullptr;
-  /// True: only projections of users. False: only built-in ones. Nothing: all.
-  std::optional<bool> is_own = std::nullopt;
+  /// The consumers among which the step chooses.
+  Workload workload = {};
 };
 
 /// Says whether a step applied a batch or found none.
@@ -98,8 +102,10 @@ enum class StepResult : std::uint8_t { Worked, Idle };
 /// holds a lock, the lane waits. Work of a queue belongs to no change, so that the policy `skip`
 /// cannot skip it: then the lane waits, too. Other consumers continue. Any number of sessions of
 /// any processes may call this function; they work on at most `processors` lanes of a consumer at
-/// the same time. During a bootstrap it does nothing. Throws postgres::SqlError for failures of the
-/// server, and if it cannot choose a lane.
+/// the same time. During a bootstrap it does nothing. With a workload of quick projections, a batch
+/// that takes too long is rolled back, and its projection is slow: a step of a workload of slow
+/// projections applies the batch. Such steps work on one lane of a projection at a time. Throws
+/// postgres::SqlError for failures of the server, and if it cannot choose a lane.
 StepResult fold_step(postgres::Session& session, ConsumerMetrics& metrics,
                      const FoldOptions& options = {});
 

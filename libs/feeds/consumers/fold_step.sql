@@ -18,7 +18,7 @@ WHERE consumer_id = $1::int4 AND lane = $2::int4;
 
 -- name: consumers_choose
 -- Chooses the lane that has waited longest, among the lanes with work that is due. $9 has consumers that are left out. $10: true
--- for projections of users, false for built-in ones, null for all.
+-- for projections of users, false for built-in ones, null for all. $11 has the only consumers; empty for all.
 SELECT c.id, c.name, c.profile, c.overrides::text, l.lane, c.lanes, l.pos, least(e.log_end, l.pos + least(l.batch, p.batch)),
   l.waiting_pos IS NOT NULL,
   EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= l.pos),
@@ -37,6 +37,7 @@ WHERE c.kind = 'projection' AND c.state = 'running' AND c.role <> 'retired' AND 
   AND ($7::text = '' OR c.name = $7::text)
   AND c.id <> ALL ($9::int4[])
   AND ($10::boolean IS NULL OR (c.definition IS NOT NULL) = $10::boolean)
+  AND ($11::int4[] = '{}' OR c.id = ANY ($11::int4[]))
   AND ($8::boolean
     OR l.served_at + p.pause * interval '1 millisecond' <= clock_timestamp()
     OR e.log_end - l.pos >= p.batch

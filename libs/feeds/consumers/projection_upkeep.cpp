@@ -149,6 +149,18 @@ bool ends_upkeep(const postgres::SqlError& error, const std::stop_token& stop) {
          (stop.stop_requested() && error.sqlstate() == postgres::kQueryCanceled);
 }
 
+/// Returns true if a statement took longer than a quick workload may hold its thread. Then the
+/// projection is slow, and the upkeep has not failed.
+bool is_left_to_slow(const Workload& workload, std::int32_t consumer_id, std::string_view name,
+                     const postgres::SqlError& error) {
+  if (!workload.is_quick() || error.sqlstate() != postgres::kQueryCanceled) return false;
+  SlowProjections& slow = *workload.slow.front();
+  slow.note(consumer_id, slow.quick());
+  logger("feed")->info("{}: its upkeep takes long, so the thread for slow projections does it",
+                       name);
+  return true;
+}
+
 /// Returns false if the consumer was removed meanwhile.
 bool exchange(postgres::Session& session, const Projection& projection, std::int32_t consumer_id,
               std::int32_t lanes, Publication publication) {
@@ -203,17 +215,19 @@ bool drop_retired(postgres::Session& session, std::int32_t consumer_id, const st
 template <class Work>
 bool for_one_of(postgres::Session& session, const std::vector<DueConsumer>& consumers,
                 std::string_view failure, const Problem& code, const std::stop_token& stop,
-                Work&& work) {
+                const Workload& workload, Work&& work) {
   if (consumers.empty()) return false;
   session.limit_lock_waits(kExchangePatience);
   bool succeeded = false;
   for (const DueConsumer& consumer : consumers) {
     if (succeeded) break;
+    if (!workload.takes(consumer.id)) continue;
     try {
       succeeded = work(consumer);
     } catch (const postgres::SqlError& error) {
       if (ends_upkeep(error, stop)) throw;
       if (error.sqlstate() == postgres::kLockNotAvailable) continue;
+      if (is_left_to_slow(workload, consumer.id, consumer.name, error)) continue;
       note_failure(session, consumer.id, consumer.name, failure, error, code);
     }
   }
@@ -224,20 +238,21 @@ bool for_one_of(postgres::Session& session, const std::vector<DueConsumer>& cons
 }  // namespace
 
 bool maintain_projections(postgres::Session& session, ConsumerMetrics& metrics,
-                          const std::stop_token& stop, std::optional<bool> is_own) {
+                          const std::stop_token& stop, const Workload& workload) {
   if (!may_change_tables(session)) {
     note_that_owner_is_needed(session);
     return false;
   }
-  return build_projection(session, metrics, stop, is_own) ||
-         exchange_projection(session, stop, is_own) ||
-         drop_retired_projection(session, stop, is_own);
+  return build_projection(session, metrics, stop, workload) ||
+         exchange_projection(session, stop, workload) ||
+         drop_retired_projection(session, stop, workload);
 }
 
 bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
-                      const std::stop_token& stop, std::optional<bool> is_own) {
+                      const std::stop_token& stop, const Workload& workload) {
   for (const auto& [id, name, definition, lanes, is_built] :
-       session.query<DueBuild>(sql::consumers_next_to_build, is_own)) {
+       session.query<DueBuild>(sql::consumers_next_to_build, workload.is_own)) {
+    if (!workload.takes(id)) continue;
     const ProjectionRef projection = projection_of(session, name, definition);
     if (projection == nullptr) continue;
     try {
@@ -249,6 +264,7 @@ bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
       return true;
     } catch (const postgres::SqlError& error) {
       if (ends_upkeep(error, stop)) throw;
+      if (is_left_to_slow(workload, id, name, error)) continue;
       // ConsumerJudgement says that the build failed.
       note_failure(session, id, projection->name, "", error);
     } catch (const std::invalid_argument& error) {
@@ -259,11 +275,12 @@ bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
 }
 
 bool exchange_projection(postgres::Session& session, const std::stop_token& stop,
-                         std::optional<bool> is_own) {
-  const auto due = session.query<DueConsumer>(sql::consumers_next_to_exchange, is_own, kNearEnd);
+                         const Workload& workload) {
+  const auto due =
+      session.query<DueConsumer>(sql::consumers_next_to_exchange, workload.is_own, kNearEnd);
   return for_one_of(
       session, due, "its new tables do not replace the present ones: ", problem("consumer-stuck"),
-      stop, [&](const DueConsumer& consumer) {
+      stop, workload, [&](const DueConsumer& consumer) {
         const ProjectionRef projection = projection_of(session, consumer.name, consumer.definition);
         if (projection == nullptr) return false;
         const bool exchanged = with_publication([&](Publication publication) {
@@ -277,16 +294,17 @@ bool exchange_projection(postgres::Session& session, const std::stop_token& stop
 }
 
 bool drop_retired_projection(postgres::Session& session, const std::stop_token& stop,
-                             std::optional<bool> is_own) {
-  const auto due = session.query<DueConsumer>(sql::consumers_retired, is_own);
+                             const Workload& workload) {
+  const auto due = session.query<DueConsumer>(sql::consumers_retired, workload.is_own);
   return for_one_of(session, due, "its former tables are not dropped: ", problem("former-tables"),
-                    stop, [&](const DueConsumer& consumer) {
+                    stop, workload, [&](const DueConsumer& consumer) {
                       return drop_retired(session, consumer.id, consumer.name, consumer.definition);
                     });
 }
 
 void check_consumer(postgres::Session& session, const Consumer& consumer, std::int32_t keys,
-                    ConsumerMetrics& metrics, const std::stop_token& stop) {
+                    ConsumerMetrics& metrics, const std::stop_token& stop,
+                    const Workload& workload) {
   // A failing consumer already shows its reason, so a check would add nothing.
   if (consumer.role != "live" || consumer.paused || failing_lane(consumer) != nullptr) return;
   try {
@@ -300,6 +318,7 @@ void check_consumer(postgres::Session& session, const Consumer& consumer, std::i
     }
   } catch (const postgres::SqlError& error) {
     if (ends_upkeep(error, stop)) throw;
+    if (is_left_to_slow(workload, consumer.id, consumer.name, error)) return;
     note_failure(session, consumer.id, consumer.name,
                  "its tables cannot be compared with the records: ", error);
   }
@@ -344,7 +363,8 @@ std::optional<std::vector<std::string>> check_projection(postgres::Session& sess
           "enable_mergejoin = on");
     }
     if (!fold_everything(session, *projection, live->id, live->lanes)) return std::nullopt;
-    if (projection->own) limit_statements(session, projection->own->limits.build);
+    std::optional<StatementLimit> limit;
+    if (projection->own) limit.emplace(session, projection->own->limits.build);
     differences =
         session.query<std::string>({fmt::format("differences_{}", live->id),
                                     sql_for(*projection, live->id, projection->differences)},

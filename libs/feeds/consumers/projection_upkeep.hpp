@@ -8,6 +8,7 @@
 
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.hpp"
+#include "consumers/workload.hpp"
 #include "postgres/session.hpp"
 
 namespace skua::consumers {
@@ -15,15 +16,15 @@ namespace skua::consumers {
 // An SQL error that concerns one consumer is stored in `skua.consumers.error` and logged. The
 // upkeep of this consumer is repeated after a minute, and the upkeep of other consumers continues.
 // The functions throw postgres::SqlError for failures of the server, and if `stop` was requested
-// and the statement was canceled. `is_own`: true for projections of users, false for built-in ones,
-// nothing for all.
+// and the statement was canceled. A quick workload (Workload) leaves a projection whose statements
+// take too long to the thread for slow ones.
 
 /// Builds the tables of one consumer that waits for a build, from the records, and puts its lanes
 /// at the end of the log in the same snapshot. The build is one transaction, so a crash leaves
 /// nothing of it. Returns false if no consumer waits, or other processes build. A build may take
 /// hours.
 bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
-                      const std::stop_token& stop = {}, std::optional<bool> is_own = std::nullopt);
+                      const std::stop_token& stop = {}, const Workload& workload = {});
 
 /// Replaces the live tables by those of a finished build that has nearly reached the end of the
 /// log. One transaction applies the remaining changes and exchanges the views: readers see the old
@@ -32,23 +33,23 @@ bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
 /// projections that depend on them are rebuilt. Returns false if there is nothing to exchange, or a
 /// reader holds the views for too long.
 bool exchange_projection(postgres::Session& session, const std::stop_token& stop = {},
-                         std::optional<bool> is_own = std::nullopt);
+                         const Workload& workload = {});
 
 /// Drops the tables of a retired consumer. Returns false if there is none, or a reader uses the
 /// tables.
 bool drop_retired_projection(postgres::Session& session, const std::stop_token& stop = {},
-                             std::optional<bool> is_own = std::nullopt);
+                             const Workload& workload = {});
 
 /// Does one step of the upkeep of the tables of projections: a build, an exchange or a drop.
 /// Returns false if there is nothing to do, or the role of the session is not the owner of the
 /// tables. In the latter case `skua.consumers` and the log say why projections wait for a build.
 bool maintain_projections(postgres::Session& session, ConsumerMetrics& metrics,
-                          const std::stop_token& stop = {},
-                          std::optional<bool> is_own = std::nullopt);
+                          const std::stop_token& stop = {}, const Workload& workload = {});
 
 /// Does the regular check of a live consumer, with `check_projection`.
 void check_consumer(postgres::Session& session, const Consumer& consumer, std::int32_t keys,
-                    ConsumerMetrics& metrics, const std::stop_token& stop = {});
+                    ConsumerMetrics& metrics, const std::stop_token& stop = {},
+                    const Workload& workload = {});
 
 /// Requests a rebuild of projections that another version of skua built.
 void rebuild_old_versions(postgres::Session& session);

@@ -1,6 +1,7 @@
 #include "records/field_reader.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,11 @@ namespace skua::records {
 namespace {
 
 constexpr std::string_view kTypeKey = "$type";
+
+// Common clients of PostgreSQL, such as those of Python, cannot represent times before year 1 or
+// after year 9999. A day less at each end leaves room for the time zone of their session.
+constexpr Timestamp kFirstTime = std::chrono::sys_days(std::chrono::year(1) / 1 / 2);
+constexpr Timestamp kLastTime = std::chrono::sys_days(std::chrono::year(9999) / 12 / 30);
 
 /// Returns the reason why a text does not have a format, or null if the text has it.
 const char* format_fault(std::string_view text, FieldReader::Format format) {
@@ -305,8 +311,9 @@ std::optional<Timestamp> FieldReader::as_datetime(std::string_view key,
     fail(key, "not a datetime");
     return std::nullopt;
   }
-  if (!is_usual_text(text, datetime->instant)) keep(key);
-  return datetime->instant;
+  const Timestamp instant = std::clamp(datetime->instant, kFirstTime, kLastTime);
+  if (!is_usual_text(text, instant)) keep(key);
+  return instant;
 }
 
 std::optional<Timestamp> FieldReader::datetime(std::string_view key) {

@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "http_server/exchange.hpp"
 #include "postgres/session.hpp"
+#include "tables/dead_letters.hpp"
 
 namespace skua::admin {
 
@@ -27,34 +27,37 @@ class Refusal : public std::runtime_error {
   const char* error_;
 };
 
-/// The kind of object that an action applies to. The JSON body has exactly this member.
+/// The kind of object that an action applies to, which determines the members of the JSON body.
 enum class Parameter : std::uint8_t {
-  /// The member `name` is the name of a consumer.
+  /// The only member `name` is the name of a consumer.
   Name,
-  /// The member `ids` has the numbers of dead letters.
-  Ids,
-  /// The member `did` is the DID of an account.
+  /// The members select dead letters as the options of `skua dead-letters replay` do: `ids` alone,
+  /// or `consumer` or `all` with `lane`, `did` and `error`.
+  Letters,
+  /// The only member `did` is the DID of an account.
   Did,
 };
 
-/// Returns the name of the member: `name`, `ids` or `did`.
-std::string_view to_string(Parameter parameter);
+/// Returns the names of the members that a body may have.
+std::span<const std::string_view> members_of(Parameter parameter);
 
-/// The maximum number of dead letters in a request.
+/// The maximum length of `ids`.
 inline constexpr std::size_t kMostIds = 100;
-/// The maximum length of a consumer's name, in bytes.
+/// The maximum number of dead letters that a request without `ids` may select.
+inline constexpr std::size_t kMostLetters = 1'000;
+/// The maximum length of a consumer's name and of a part of an error, in bytes.
 inline constexpr std::size_t kLongestName = 200;
 
 /// The checked body of a request. Only the member that the action needs is set.
 struct Arguments {
   std::string name = {};
-  /// The numbers are sorted and have no duplicates.
-  std::vector<std::int64_t> ids = {};
+  /// `ids` is sorted and has no duplicates. Without `ids` only letters of a consumer, or all.
+  tables::LetterFilter letters = {};
   std::string did = {};
 };
 
-/// Parses the body of a request. Throws Refusal (400) if the body is not an object with exactly
-/// this member and a valid value.
+/// Parses the body of a request. Throws Refusal (400) if the body is not an object with the members
+/// of the parameter and valid values.
 Arguments parse_arguments(Parameter parameter, const std::string& body);
 
 /// Returns the arguments as one line for the log.

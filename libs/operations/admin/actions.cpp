@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -94,12 +95,36 @@ Response response_of(const ordered_json& letters) {
   return {.body = ordered_json{{"letters", letters}}.dump() + "\n"};
 }
 
+using tables::LetterStatus;
+
+/// Returns the letters that a request selects: those of `ids`, or those that match and have one of
+/// the statuses.
+std::vector<std::int64_t> selected_letters(postgres::Session& session, const Arguments& arguments,
+                                           std::vector<LetterStatus> statuses) {
+  tables::LetterFilter chosen = arguments.letters;
+  if (!chosen.ids.empty()) {
+    require_letters(session, chosen.ids);
+    return chosen.ids;
+  }
+  chosen.statuses = std::move(statuses);
+  auto ids = tables::letter_ids(session, chosen);
+  if (ids.size() > kMostLetters) {
+    throw Refusal(409, "TooManyLetters",
+                  fmt::format("{} letters match, and a request may have {}: select fewer, or use "
+                              "`skua dead-letters`; nothing was changed",
+                              ids.size(), kMostLetters));
+  }
+  return ids;
+}
+
 Response finish_letters(postgres::Session& session, const Arguments& arguments,
                         FinishLetters& finish, std::string_view result) {
-  require_letters(session, arguments.ids);
-  const auto finished = finish(session, {.ids = arguments.ids}, kNote);
+  const auto ids = selected_letters(
+      session, arguments, {LetterStatus::Dead, LetterStatus::Requested, LetterStatus::Replaying});
+  std::vector<std::int64_t> finished;
+  if (!ids.empty()) finished = finish(session, {.ids = ids}, kNote);
   ordered_json letters = ordered_json::array();
-  for (const std::int64_t id : arguments.ids) {
+  for (const std::int64_t id : ids) {
     const bool is_finished = std::find(finished.begin(), finished.end(), id) != finished.end();
     letters.push_back(is_finished ? entry(id, result, {})
                                   : entry(id, "unchanged", tables::unfinished_reason(session, id)));
@@ -152,14 +177,15 @@ Response rebuild_consumer(postgres::Session& session, const Arguments& arguments
 }
 
 Response replay_letters(postgres::Session& session, const Arguments& arguments) {
-  require_letters(session, arguments.ids);
+  const auto ids =
+      selected_letters(session, arguments, {LetterStatus::Dead, LetterStatus::Replaying});
   if (backfill::bootstrap_is_open(session)) {
     throw Refusal(409, "BootstrapOpen",
                   "a bootstrap is not finished: `skua backfill --bootstrap` finishes it");
   }
   backfill::LetterReplays replays(session, postgres::process_name("skua admin"));
   ordered_json letters = ordered_json::array();
-  for (const std::int64_t id : arguments.ids) {
+  for (const std::int64_t id : ids) {
     const backfill::ReplayedLetter replayed = replays.replay(id);
     letters.push_back(entry(id, to_string(replayed.end), replayed.text));
   }

@@ -40,9 +40,10 @@ Response database_unavailable() {
 Response check_response() {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Action& action : actions()) {
+    const auto members = members_of(action.parameter);
     all.push_back({{"path", action.path},
                    {"method", name_of(Method::Post)},
-                   {"body", {to_string(action.parameter)}},
+                   {"body", std::vector(members.begin(), members.end())},
                    {"command", action.command}});
   }
   return {.body = nlohmann::ordered_json{{"actions", std::move(all)}}.dump() + "\n"};

@@ -44,8 +44,8 @@ std::span<const Asset> dashboard_assets();
 class Pages {
  public:
   struct Options {
-    /// The name of the command: `run`, `serve` or `consumers`. The dashboard shows the parts that
-    /// this command has.
+    /// The name of the command: `run`, `serve`, `serve --consumers` or `consumers`. The dashboard
+    /// shows the parts that this command has.
     std::string command;
     /// The thread of the pages calls these functions. They must not wait for the database.
     std::function<ProcessState()> process;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -132,8 +133,8 @@ constexpr MetricInfo kLag{"", "skua_consumer_lag_seconds", "seconds",
                           "Age of the oldest change that the consumer has not processed"};
 constexpr MetricInfo kRunning{
     "", "skua_consumer_running", "none",
-    "State of the consumer: 1 if it processes changes; 0 if it is stopped, "
-    "paused or blocked, fails, or no process serves it"};
+    "State of the consumer: 1 if it processes changes; 0 before its first build is complete, and "
+    "if it is stopped, paused or blocked, fails, or no process serves it"};
 constexpr MetricInfo kFailing{"", "skua_consumer_failing_seconds", "seconds",
                               "Time since the first failure after the last batch of the consumer "
                               "that succeeded; 0 if the last one succeeded"};
@@ -302,8 +303,10 @@ std::string consumer_text(const json& consumer) {
 
 std::vector<LabelledMetric> read_consumer_metrics(postgres::Session& session) {
   std::vector<LabelledMetric> all;
+  std::string previous;
   for (const consumers::Consumer& consumer : consumers::read_consumers(session)) {
-    if (consumer.role != "live") continue;
+    // A rebuild follows the live consumer of its name.
+    if (std::exchange(previous, consumer.name) == consumer.name) continue;
     for (MetricValue& value : values_of_consumer(consumer)) {
       all.push_back({std::move(value), {{kLabel, consumer.name}}});
     }

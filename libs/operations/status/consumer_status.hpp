@@ -32,7 +32,8 @@ std::string consumer_list_text(const nlohmann::json& consumers, std::size_t inde
 std::string consumer_text(const nlohmann::json& consumer);
 
 /// Reads the metrics of each consumer in the database, with the label `consumer`. During a rebuild
-/// two consumers have the same name; only the live one has metrics. Throws postgres::SqlError.
+/// two consumers have the same name; only the live one has metrics. A consumer whose first build is
+/// not complete has metrics, too. Throws postgres::SqlError.
 std::vector<LabelledMetric> read_consumer_metrics(postgres::Session& session);
 
 /// Returns the declarations of the metrics of consumers.

@@ -1,6 +1,9 @@
 #include "postgres/impl/connection.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_set>
@@ -235,6 +238,14 @@ pqxx::result Connection::run(const std::string& sql) {
   return library_->direct.exec(sql);
 }
 
+pqxx::result Connection::run_single(const std::string& sql) {
+#if PQXX_VERSION_MAJOR >= 7
+  return library_->direct.exec(sql, pqxx::params{});
+#else
+  return library_->direct.exec_params(sql);
+#endif
+}
+
 void Connection::prepare(const std::string& name, const std::string& sql) {
   library_->prepare(name, sql);
 }
@@ -288,6 +299,53 @@ void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) 
   }
   check(handle, outcome.get(), PGRES_COMMAND_OK);
   if (!sent) throw_sql_error(one_line(PQerrorMessage(handle)), "");
+}
+
+namespace {
+
+struct CopiedRowDeleter {
+  void operator()(char* row) const { PQfreemem(row); }
+};
+
+/// Ends a COPY that the caller does not read to its end.
+void abandon_copy(PGconn* handle) {
+  if (PGcancel* const cancel = PQgetCancel(handle)) {
+    std::array<char, 256> error{};
+    // If the request does not reach the server, the rows that follow are read and discarded.
+    PQcancel(cancel, error.data(), static_cast<int>(error.size()));
+    PQfreeCancel(cancel);
+  }
+  char* row = nullptr;
+  while (PQgetCopyData(handle, &row, 0) > 0) PQfreemem(row);
+  while (LibpqResult(PQgetResult(handle)) != nullptr) {
+  }
+}
+
+}  // namespace
+
+std::uint64_t receive_rows(PGconn* handle, const std::string& sql,
+                           const std::function<void(std::string_view)>& take) {
+  check(handle, LibpqResult(PQexec(handle, sql.c_str())).get(), PGRES_COPY_OUT);
+  std::uint64_t count = 0;
+  char* received = nullptr;
+  int size = 0;
+  while ((size = PQgetCopyData(handle, &received, 0)) > 0) {
+    const std::unique_ptr<char, CopiedRowDeleter> row(received);
+    try {
+      take(std::string_view(row.get(), static_cast<std::size_t>(size)));
+    } catch (...) {
+      abandon_copy(handle);
+      throw;
+    }
+    ++count;
+  }
+  // -1 is the end, whose result says whether the statement succeeded; -2 is an error of the
+  // connection.
+  const LibpqResult outcome(PQgetResult(handle));
+  while (LibpqResult(PQgetResult(handle)) != nullptr) {
+  }
+  check(handle, outcome.get(), PGRES_COMMAND_OK);
+  return count;
 }
 
 }  // namespace skua::postgres

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +32,8 @@ class Connection {
   pg_conn* handle() const { return handle_; }
 
   pqxx::result run(const std::string& sql);
+  /// Runs one statement by the extended protocol, which refuses several.
+  pqxx::result run_single(const std::string& sql);
   void prepare(const std::string& name, const std::string& sql);
   /// Runs a statement. The first use of a statement prepares it.
   pqxx::result execute(const std::string& name, const std::string& sql,
@@ -49,5 +53,10 @@ std::string one_line(std::string_view text);
 /// Runs a `COPY ... FROM STDIN (FORMAT binary)` with these rows, without header and trailer, and
 /// waits until the server has processed all of them. Throws SqlError.
 void copy_rows(pg_conn* handle, const std::string& sql, const std::string& rows);
+
+/// Runs a `COPY ... TO STDOUT` and passes each row to `take`. Returns the number of rows. If `take`
+/// throws, cancels the statement, reads its end, and throws the same exception. Throws SqlError.
+std::uint64_t receive_rows(pg_conn* handle, const std::string& sql,
+                           const std::function<void(std::string_view)>& take);
 
 }  // namespace skua::postgres

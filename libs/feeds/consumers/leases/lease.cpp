@@ -8,12 +8,14 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "consumers/consumer_judgement.hpp"
 #include "consumers/consumer_replays.hpp"
 #include "consumers/consumer_table.hpp"
 #include "consumers/leases/lease.sql.hpp"
 #include "consumers/leases/waiting_changes.hpp"
 #include "consumers/tuning.hpp"
+#include "postgres/connection_string.hpp"
 #include "tables/consumer_letters.hpp"
 
 namespace skua::consumers {
@@ -287,8 +289,13 @@ void release_lease(postgres::Session& session, const LeaseName& lease) {
   session.execute(sql::leases_release, lease.consumer_id, lease.lane);
 }
 
+std::string new_lease_owner() {
+  return random_token() + postgres::process_token();
+}
+
 std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& request) {
   postgres::Transaction transaction(session);
+  session.execute(sql::leases_one_at_a_time, request.consumer_id, request.processors);
   open_waiting_changes(session, request.consumer_id);
   auto chosen = choose_lane(session, request);
   while (chosen && chosen->expired_owner) {

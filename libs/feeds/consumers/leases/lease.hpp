@@ -15,14 +15,18 @@
 
 namespace skua::consumers {
 
-/// Identifies a lease. The owner is a random text that only the process or program with the lease
-/// knows. A lease with an older epoch cannot end a later lease of the lane.
+/// Identifies a lease. The owner is a text that only the process or program with the lease knows
+/// (`new_lease_owner`). A lease with an older epoch cannot end a later lease of the lane.
 struct LeaseName {
   std::int32_t consumer_id = 0;
   std::int32_t lane = 0;
   std::int64_t epoch = 0;
   std::string owner;
 };
+
+/// Returns a random owner of a lease. It ends with the token of this process
+/// (postgres::process_token), so that other processes can see whether its session was lost.
+std::string new_lease_owner();
 
 /// The right to process the next changes of a lane of a leased consumer for a limited time. A lane
 /// has at most one lease at a time. The lease covers either the lane's own changes from `pos` on,
@@ -139,8 +143,7 @@ struct LaneRequest {
   std::int32_t most = 0;
   /// True if the lease does not wait until more changes have collected.
   bool ignores_pause = false;
-  /// The number of lanes of the consumer that may be leased at the same time. Two calls at the same
-  /// time may exceed it by one.
+  /// The number of lanes of the consumer that may be leased at the same time.
   std::int32_t processors = 64;
   /// The time since the caller last lost its connection to the server; nothing if it never did. It
   /// could not store the end of a lease then, so the expiry of an older lease counts no attempt.
@@ -156,8 +159,10 @@ struct LaneRequest {
 /// Throws postgres::SqlError.
 ///
 /// If the lease of a chosen lane has expired, this is a failure of unknown cause (`report_failure`
-/// without a position). It counts no attempt if the owner never got the changes (`note_batch`), or
-/// if the server has restarted or the caller has lost its connection since the lease began.
+/// without a position). It counts no attempt in these cases: the owner never got the changes
+/// (`note_batch`); the server has restarted, or the caller has lost its connection, since the lease
+/// began; or the owner's process has lost its session. The last is known if that process has a
+/// session with the role of this one (postgres::process_name) that began after the lease.
 std::optional<Lease> take_lease(postgres::Session& session, const LaneRequest& request);
 
 /// What the owner of a lease learns about it together with the changes.

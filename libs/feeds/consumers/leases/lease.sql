@@ -32,15 +32,29 @@ SET leased_end = $3::int8, leased_count = $4::int4
 WHERE consumer_id = $1::int4 AND lane = $2::int4
 RETURNING lease_until, greatest(extract(epoch FROM lease_until - clock_timestamp()) * 1000, 0)::int8;
 
+-- name: leases_one_at_a_time
+-- One session at a time chooses a lane of a consumer whose lanes may not all be leased, so that leases_choose, whose snapshot
+-- begins after this statement, sees the leases of all earlier ones.
+SELECT pg_advisory_xact_lock(1936422153, c.id)
+FROM skua.consumers AS c
+WHERE c.id = $1::int4 AND c.lanes > $2::int4;
+
 -- name: leases_choose
 -- Chooses the lane that has waited longest, among the lanes with changes that are due. w has the oldest waiting changes of an
 -- account that are due. An account has one batch at a time, so its oldest changes come first. After a change of the number of lanes
 -- they can lie ahead of the lane, which passes them first. $9 is the number of lanes that may be leased at the same time. The last
--- two columns describe a lease that has expired: its owner, and whether it counts as an attempt.
+-- two columns describe a lease that has expired: its owner, and whether it counts as an attempt. It does not if the process of the
+-- owner, whose token is the end of the owner, has opened its session with the role of this session again since then.
 SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, least(coalesce(l.batch, p.batch), p.batch),
   w.actor_id, w.pos, coalesce(w.until, l.pos), least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at,
   l.owner, coalesce(l.leased_count > 0
-    AND l.leased_at > greatest(pg_postmaster_start_time(), clock_timestamp() - $10::int8 * interval '1 millisecond'), false)
+    AND l.leased_at > greatest(pg_postmaster_start_time(), clock_timestamp() - $10::int8 * interval '1 millisecond')
+    AND NOT EXISTS (
+      SELECT FROM pg_stat_activity AS a
+      WHERE right(a.application_name, 22) = right(l.owner, 22)
+        AND split_part(a.application_name, ' pid ', 1) = split_part(current_setting('application_name'), ' pid ', 1)
+        AND a.backend_start > l.leased_at
+    ), false)
 FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
 CROSS JOIN skua.consumers AS c
 JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id

@@ -82,4 +82,8 @@ std::vector<LeasedConsumer> read_webhooks(postgres::Session& session) {
   return session.query<LeasedConsumer>(sql::leased_webhooks);
 }
 
+std::vector<LeasedConsumer> read_pull_consumers(postgres::Session& session) {
+  return session.query<LeasedConsumer>(sql::leased_pull_consumers);
+}
+
 }  // namespace skua::consumers

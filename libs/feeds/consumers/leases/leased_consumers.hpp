@@ -79,4 +79,7 @@ std::optional<LeasedConsumer> find_leased_consumer(postgres::Session& session,
 /// Returns the webhooks that run and are not paused.
 std::vector<LeasedConsumer> read_webhooks(postgres::Session& session);
 
+/// Returns the pull consumers that run and are not paused.
+std::vector<LeasedConsumer> read_pull_consumers(postgres::Session& session);
+
 }  // namespace skua::consumers

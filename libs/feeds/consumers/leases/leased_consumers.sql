@@ -47,3 +47,8 @@ WHERE c.role = 'live'
 {{leased_consumers}}
   AND c.kind = 'webhook' AND c.state = 'running' AND NOT c.paused
 ORDER BY c.id;
+
+-- name: leased_pull_consumers
+{{leased_consumers}}
+  AND c.kind = 'pull' AND c.state = 'running' AND NOT c.paused
+ORDER BY c.id;

@@ -18,6 +18,14 @@ InboxState read_inbox(postgres::Session& session) {
   return session.query_one<InboxState>(sql::inbox_state, InboxState::kMostCounted);
 }
 
+std::optional<std::int64_t> newest_waiting_message(postgres::Session& session) {
+  return session.query_first<std::int64_t>(sql::inbox_newest);
+}
+
+bool has_waiting_message(postgres::Session& session, std::int64_t newest) {
+  return session.query_one<bool>(sql::inbox_has_until, newest);
+}
+
 std::string inbox_text(const InboxState& inbox) {
   if (inbox.waiting == 0) return "no message waits";
   const bool is_all = inbox.waiting < InboxState::kMostCounted;

@@ -24,6 +24,13 @@ struct InboxState {
 /// Reads the state. Needs only the rights of skua_reader. Throws postgres::SqlError.
 InboxState read_inbox(postgres::Session& session);
 
+/// Returns the highest number of a message that waits; nothing if none waits. Throws
+/// postgres::SqlError.
+std::optional<std::int64_t> newest_waiting_message(postgres::Session& session);
+
+/// Returns whether a message up to this number waits. Throws postgres::SqlError.
+bool has_waiting_message(postgres::Session& session, std::int64_t newest);
+
 /// Returns the number of the messages and the age of the oldest one, for people. Pure.
 std::string inbox_text(const InboxState& inbox);
 

@@ -1,7 +1,6 @@
 #include "consumers/own/own_functions.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "consumers/fold_step.hpp"
+#include "consumers/own/own_differences.hpp"
 #include "consumers/own/own_functions.sql.hpp"
 #include "consumers/projections/projection_tables.hpp"
 #include "postgres/sql_error.hpp"
@@ -48,6 +48,17 @@ std::string parameters_of(Kind kind) {
   return "";
 }
 
+/// The views of built-in projections, in the schema bsky.
+std::vector<std::string> built_in_views() {
+  std::vector<std::string> names;
+  for (const Projection& projection : projections()) {
+    for (const ProjectionTable& table : projection.tables) {
+      if (!table.is_internal) names.push_back(table.name);
+    }
+  }
+  return names;
+}
+
 /// The program passes these to EXECUTE.
 std::string arguments_of(Kind kind) {
   switch (kind) {
@@ -59,21 +70,6 @@ std::string arguments_of(Kind kind) {
       return " USING $1";
   }
   return "";
-}
-
-/// Returns SQL with the names of tables and the keys of records in place.
-std::string with_names(const Projection& projection, std::int32_t consumer_id, const OwnKeys& keys,
-                       std::string_view text, const std::string& records) {
-  std::string sql = sql_for(projection, consumer_id, text);
-  boost::replace_all(sql, "{skua records}", records);
-  boost::replace_all(sql, "{skua touched}", keys.touched);
-  boost::replace_all(sql, "{skua some records}", keys.some);
-  if (const auto& nsids = projection.own->collections; !nsids.empty()) {
-    boost::replace_all(
-        sql, "{skua collection}",
-        fmt::format("(SELECT n.id FROM bsky.collections AS n WHERE n.nsid = '{}')", nsids.front()));
-  }
-  return sql;
 }
 
 /// Creates the functions of one consumer.
@@ -103,7 +99,25 @@ class Functions {
   }
 
   std::string sql_of(std::string_view text, const std::string& records) const {
-    return with_names(projection_, consumer_id_, keys_, text, records);
+    return own_sql(projection_, consumer_id_, keys_, text, records);
+  }
+
+  std::string table(const OwnTable& table) const {
+    return table_of(projection_, table.name, consumer_id_);
+  }
+
+  /// Returns a statement of PL/pgSQL that raises an error with its cure if a table was dropped.
+  std::string require_tables() const {
+    std::vector<std::string> tables;
+    for (const OwnTable& one : own_.tables) tables.push_back(literal(table(one)));
+    const std::string missing = fmt::format(
+        "(SELECT min(t.name) FROM unnest(ARRAY[{}]) AS t(name) WHERE "
+        "to_regclass(t.name) IS NULL)",
+        fmt::join(tables, ", "));
+    return fmt::format(
+        "  IF {0} IS NOT NULL THEN\n    RAISE undefined_table USING MESSAGE = format('the table %s "
+        "was dropped: `skua consumers rebuild {1}` builds it again', {0});\n  END IF;\n",
+        missing, projection_.name);
   }
 
   /// Has PostgreSQL parse a statement as the body of a function, which allows only SELECT, INSERT,
@@ -112,10 +126,10 @@ class Functions {
                     const std::string& sql) {
     std::string name = fmt::format("check_{}", consumer_id_);
     try {
-      run_one_command(session_,
-                      fmt::format("CREATE FUNCTION projections.{}({}) RETURNS void LANGUAGE sql "
-                                  "BEGIN ATOMIC {}\n; END",
-                                  name, parameters, sql));
+      session_.run_single(
+          fmt::format("CREATE FUNCTION projections.{}({}) RETURNS void LANGUAGE sql "
+                      "BEGIN ATOMIC {}\n; END",
+                      name, parameters, sql));
     } catch (const postgres::SqlError& error) {
       if (failed_work(error) == FailedWork::Server) throw;
       throw std::invalid_argument(fmt::format("{}: {}", part, error.what()));
@@ -133,15 +147,16 @@ class Functions {
     const std::string parameters = parameters_of(statement.kind);
     const std::string name = parse(statement.part, parameters, sql_of(statement.sql, keys_.filled));
     refuse_faults(statement.part, session_.query<std::string>(sql::own_faults, name,
-                                                              statement.kind == Kind::Differences));
+                                                              statement.kind == Kind::Differences,
+                                                              postgres::column(built_in_views())));
     session_.run(fmt::format("DROP FUNCTION projections.{}({})", name, parameters));
   }
 
   void check(const OwnSum& sum) {
     const std::string name = parse(sum.part, "", sql_of(sum.select, keys_.filled));
-    refuse_faults(sum.part, session_.query<std::string>(
-                                sql::own_sum_faults, name,
-                                fmt::format("projections.{}_{}", sum.over, consumer_id_)));
+    refuse_faults(sum.part,
+                  session_.query<std::string>(sql::own_sum_faults, name,
+                                              table_of(projection_, sum.over, consumer_id_)));
     session_.run(fmt::format("DROP FUNCTION projections.{}()", name));
   }
 
@@ -157,24 +172,23 @@ class Functions {
         break;
     }
     std::vector<std::string> tables;
-    for (const OwnTable& table : own_.tables) {
-      tables.push_back(literal(fmt::format("projections.{}_{}", table.name, consumer_id_)));
-    }
+    for (const OwnTable& one : own_.tables) tables.push_back(literal(table(one)));
     const std::string written = fmt::format(
         "(SELECT sum(pg_stat_get_xact_tuples_inserted(t.id) + pg_stat_get_xact_tuples_updated(t.id)"
         " + pg_stat_get_xact_tuples_deleted(t.id)) FROM unnest(ARRAY[{}]::regclass[]) AS t(id))",
         fmt::join(tables, ", "));
     return fmt::format(
-        "DECLARE\n  written int8 := {0};\nBEGIN\n  EXECUTE {1}{2};\n  written := {0} - written;\n"
+        "DECLARE\n  written int8;\nBEGIN\n{4}  written := {0};\n  EXECUTE {1}{2};\n"
+        "  written := {0} - written;\n"
         "  IF written > {3} THEN\n    RAISE program_limit_exceeded USING MESSAGE = format('a batch "
         "writes %s rows, more than `-- batch rows: {3}` allows', written);\n  END IF;\nEND",
-        written, sql, arguments, own_.limits.rows);
+        written, sql, arguments, own_.limits.rows, require_tables());
   }
 
   /// Fills temporary tables and compares them with the tables. With a number of keys, compares only
   /// records chosen at random, if the projection has such statements.
   std::string comparison() const {
-    std::string body = "BEGIN\n";
+    std::string body = "BEGIN\n" + require_tables();
     if (!own_.samples.empty()) {
       body += "  IF $1 IS NOT NULL THEN\n";
       for (const std::string& sample : own_.samples) {
@@ -183,32 +197,32 @@ class Functions {
       }
       body += "    RETURN;\n  END IF;\n";
     }
-    for (const OwnTable& table : own_.tables) {
+    // Within the function, the current role is skua_projection.
+    body +=
+        "  IF NOT has_database_privilege(current_database(), 'TEMPORARY') THEN\n    RAISE "
+        "insufficient_privilege USING MESSAGE = format('the comparison needs temporary tables: the "
+        "owner of the database runs `GRANT TEMPORARY ON DATABASE %I TO skua_projection`', "
+        "current_database());\n  END IF;\n";
+    for (const OwnTable& one : own_.tables) {
       body += fmt::format(
-          "  CREATE TEMP TABLE skua_new_{0} (LIKE projections.{0}_{1} INCLUDING INDEXES) ON COMMIT "
-          "DROP;\n",
-          table.name, consumer_id_);
+          "  CREATE TEMP TABLE skua_new_{} (LIKE {} INCLUDING INDEXES) ON COMMIT DROP;\n", one.name,
+          table(one));
     }
     for (const OwnStatement& statement : own_.statements) {
       if (statement.kind != Kind::Fill) continue;
       std::string fill = statement.sql;
-      for (const OwnTable& table : own_.tables) {
-        boost::replace_all(fill, "{" + table.name + "}", "pg_temp.skua_new_" + table.name);
+      for (const OwnTable& one : own_.tables) {
+        boost::replace_all(fill, "{" + one.name + "}", "pg_temp.skua_new_" + one.name);
       }
       body += fmt::format("  EXECUTE {};\n", literal(sql_of(fill, keys_.compared)));
     }
-    for (const OwnTable& table : own_.tables) {
+    for (const OwnTable& one : own_.tables) {
       const std::string stored =
-          fmt::format("SELECT {} FROM projections.{}_{} WHERE {}", table.columns, table.name,
-                      consumer_id_, table.condition);
+          fmt::format("SELECT {} FROM {} WHERE {}", one.columns, table(one), one.condition);
       const std::string filled = fmt::format("SELECT {} FROM pg_temp.skua_new_{} WHERE {}",
-                                             table.columns, table.name, table.condition);
-      body += fmt::format(
-          "  RETURN QUERY EXECUTE {};\n",
-          literal(fmt::format(
-              "(SELECT '{0}: missing ' || d::text FROM ({1} EXCEPT ALL {2}) AS d\nUNION ALL SELECT "
-              "'{0}: not wanted ' || d::text FROM ({2} EXCEPT ALL {1}) AS d) LIMIT 10",
-              table.name, filled, stored)));
+                                             one.columns, one.name, one.condition);
+      body += fmt::format("  RETURN QUERY EXECUTE {};\n",
+                          literal(own_differences(one.name, filled, stored)));
     }
     return body + "END";
   }
@@ -217,10 +231,10 @@ class Functions {
               const std::string& body) {
     const std::string function =
         fmt::format("projections.{}_{}_{}({})", projection_.name, suffix, consumer_id_, parameters);
-    run_one_command(session_,
-                    fmt::format("CREATE FUNCTION {} RETURNS {} LANGUAGE plpgsql SECURITY DEFINER "
-                                "SET search_path = pg_catalog, pg_temp AS {}",
-                                function, returned, literal(body)));
+    session_.run_single(
+        fmt::format("CREATE FUNCTION {} RETURNS {} LANGUAGE plpgsql SECURITY DEFINER "
+                    "SET search_path = pg_catalog, pg_temp AS {}",
+                    function, returned, literal(body)));
     session_.run(fmt::format("REVOKE ALL ON FUNCTION {} FROM PUBLIC", function));
     session_.run(fmt::format("GRANT EXECUTE ON FUNCTION {} TO CURRENT_USER", function));
     if (has_writer()) {
@@ -301,25 +315,28 @@ void create_own_functions(postgres::Session& session, const Projection& projecti
                           std::int32_t consumer_id, const OwnKeys& keys) {
   session.execute(sql::own_require_role);
   for (const ProjectionTable& table : projection.tables) {
-    session.run(
-        fmt::format("GRANT SELECT, INSERT, UPDATE, DELETE ON projections.{}_{} TO skua_projection",
-                    table.name, consumer_id));
+    session.run(fmt::format("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO skua_projection",
+                            table_of(projection, table.name, consumer_id)));
   }
   // Names without a schema are those of PostgreSQL, as they are when the functions run.
-  session.run("SET LOCAL search_path = pg_catalog, pg_temp");
+  const auto former = session.query_one<std::string>(sql::own_search_path);
+  session.execute(sql::own_set_search_path, "pg_catalog, pg_temp");
   Functions(session, projection, consumer_id, keys).create();
-  session.run("SET LOCAL search_path = public");
+  session.execute(sql::own_set_search_path, former);
 }
 
-std::string own_statement_sql(const Projection& projection, std::int32_t consumer_id,
-                              const OwnKeys& keys, const OwnStatement& statement) {
-  return with_names(projection, consumer_id, keys, statement.sql, keys.filled);
-}
-
-postgres::Rows run_one_command(postgres::Session& session, const std::string& sql) {
-  // A prepared statement has a name of its own.
-  static std::atomic<std::int64_t> commands{0};
-  return session.execute({fmt::format("own_command_{}", ++commands), sql});
+std::string own_sql(const Projection& projection, std::int32_t consumer_id, const OwnKeys& keys,
+                    std::string_view text, const std::string& records) {
+  std::string sql = sql_for(projection, consumer_id, text);
+  boost::replace_all(sql, "{skua records}", records);
+  boost::replace_all(sql, "{skua touched}", keys.touched);
+  boost::replace_all(sql, "{skua some records}", keys.some);
+  if (const auto& nsids = projection.own->collections; !nsids.empty()) {
+    boost::replace_all(
+        sql, "{skua collection}",
+        fmt::format("(SELECT n.id FROM bsky.collections AS n WHERE n.nsid = '{}')", nsids.front()));
+  }
+  return sql;
 }
 
 void check_in_database(postgres::Session& session, const Projection& projection) {
@@ -338,9 +355,12 @@ void check_in_database(postgres::Session& session, const Projection& projection)
   }
 }
 
-void limit_statements(postgres::Session& session, std::optional<std::chrono::seconds> time) {
-  session.run(time ? fmt::format("SET LOCAL statement_timeout = '{}s'", time->count())
-                   : "SET LOCAL statement_timeout = 0");
+StatementLimit::StatementLimit(postgres::Session& session, std::chrono::milliseconds most)
+    : session_(session),
+      former_(session.query_one<std::string>(sql::own_limit_statements, most.count())) {}
+
+void StatementLimit::end() {
+  session_.execute(sql::own_set_limit, former_);
 }
 
 std::int32_t new_consumer_number(postgres::Session& session) {

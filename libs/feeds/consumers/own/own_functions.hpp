@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "consumers/projections/projection.hpp"
@@ -40,22 +41,28 @@ OwnKeys keys_of_collections(postgres::Session& session, const Projection& projec
 void create_own_functions(postgres::Session& session, const Projection& projection,
                           std::int32_t consumer_id, const OwnKeys& keys);
 
-/// Returns the SQL of a statement of the user with the names of tables and the keys of records.
-std::string own_statement_sql(const Projection& projection, std::int32_t consumer_id,
-                              const OwnKeys& keys, const OwnStatement& statement);
-
-/// Runs one command. The extended protocol refuses several commands in a text, so that SQL of a
-/// user cannot end the command that contains it. Throws postgres::SqlError.
-postgres::Rows run_one_command(postgres::Session& session, const std::string& sql);
+/// Returns SQL of the user with the names of tables and `records`, the keys of the records of a
+/// fill.
+std::string own_sql(const Projection& projection, std::int32_t consumer_id, const OwnKeys& keys,
+                    std::string_view text, const std::string& records);
 
 /// Checks a whole projection in the database: creates its tables and functions and applies a batch
 /// without changes, in a transaction that is rolled back. Throws std::invalid_argument with the
 /// reason, and postgres::SqlError for failures of the server.
 void check_in_database(postgres::Session& session, const Projection& projection);
 
-/// Sets the time that each statement may take, until the end of the transaction. Nothing: as in the
-/// session.
-void limit_statements(postgres::Session& session, std::optional<std::chrono::seconds> time);
+/// Limits the time of each statement of a transaction, until `end` or the rollback. A shorter limit
+/// of the session stays.
+class StatementLimit {
+ public:
+  StatementLimit(postgres::Session& session, std::chrono::milliseconds most);
+  /// Lets the former limit apply again.
+  void end();
+
+ private:
+  postgres::Session& session_;
+  std::string former_;
+};
 
 /// Returns a number for tables of a check, which no consumer has or will have.
 std::int32_t new_consumer_number(postgres::Session& session);

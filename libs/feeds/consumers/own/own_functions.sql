@@ -14,11 +14,28 @@ SELECT nextval(pg_get_serial_sequence('skua.consumers', 'id'))::int4;
 
 -- name: own_faults
 -- Returns the reasons to refuse the statement of the function projections.$1, whose body PostgreSQL has parsed. The parsed body
--- names each function, also those of operators, casts and aggregates. $2: random() is allowed.
-WITH body AS (
+-- names each function, also those of operators, casts and aggregates. $2: random() is allowed. $3: the views of built-in
+-- projections. A projection must not read rows of a projection, also not through views of others: ADR 14.
+WITH RECURSIVE body AS (
   SELECT p.prosqlbody::text AS tree
   FROM pg_proc AS p
   WHERE p.pronamespace = 'projections'::regnamespace AND p.proname = $1::text
+),
+read AS (
+  SELECT DISTINCT (m.found)[1]::oid AS id
+  FROM body AS b
+  CROSS JOIN LATERAL regexp_matches(b.tree, ':relid ([0-9]+)', 'g') AS m(found)
+),
+through AS (
+  SELECT r.id AS origin, r.id
+  FROM read AS r
+  UNION
+  SELECT t.origin, d.refobjid
+  FROM through AS t
+  JOIN pg_class AS v ON v.oid = t.id AND v.relnamespace <> 'projections'::regnamespace
+  JOIN pg_rewrite AS w ON w.ev_class = t.id
+  JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+  WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid <> t.id
 ),
 called AS (
   SELECT DISTINCT (m.found)[1]::oid AS id
@@ -43,12 +60,16 @@ WHERE NOT ($2::boolean AND f.oid = 'pg_catalog.random()'::regprocedure)
       OR n.nspname = 'skua' AND f.proname IN ('changes_between', 'references_between', 'change_kind', 'reference_role')))
 UNION ALL
 SELECT format('it reads %s, which the role skua_projection may not read', r.id::regclass)
-FROM (
-  SELECT DISTINCT (m.found)[1]::oid AS id
-  FROM body AS b
-  CROSS JOIN LATERAL regexp_matches(b.tree, ':relid ([0-9]+)', 'g') AS m(found)
-) AS r
+FROM read AS r
 WHERE NOT has_table_privilege('skua_projection', r.id, 'SELECT')
+UNION ALL
+SELECT format('it reads %s%s, the rows of a projection: a projection follows from records only', c.oid::regclass,
+  ' through the view ' || nullif(t.origin, c.oid)::regclass::text)
+FROM through AS t
+JOIN pg_class AS c ON c.oid = t.id
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = 'projections' AND 'check_' || substring(c.relname FROM '_([0-9]+)$') IS DISTINCT FROM $1::text
+  OR n.nspname = 'bsky' AND c.relname = ANY ($3::text[])
 UNION ALL
 SELECT 'it has CURRENT_TIMESTAMP, CURRENT_USER or a similar value' FROM body WHERE tree ~ '\{SQLVALUEFUNCTION'
 UNION ALL
@@ -98,6 +119,27 @@ FROM (
 ) AS o
 WHERE o.plain ~ ('_' || $1::int4 || '$')
 ORDER BY o.kind, o.name;
+
+-- name: own_search_path
+SELECT current_setting('search_path');
+
+-- name: own_set_search_path
+-- Until the end of the transaction.
+SELECT set_config('search_path', $1::text, true);
+
+-- name: own_limit_statements
+-- Limits the time of statements to $1 milliseconds until the end of the transaction, unless the present limit is shorter. Returns
+-- the present limit.
+SELECT f.former
+FROM (
+  SELECT current_setting('statement_timeout') AS former,
+    extract(epoch FROM current_setting('statement_timeout')::interval) * 1000 AS ms
+  OFFSET 0
+) AS f
+WHERE set_config('statement_timeout', least(nullif(f.ms, 0)::int8, $1::int8)::text, true) IS NOT NULL;
+
+-- name: own_set_limit
+SELECT set_config('statement_timeout', $1::text, true);
 
 -- name: own_show
 SELECT skua.show_own_projection($1::text, $2::int4, $3::text, $4::text);

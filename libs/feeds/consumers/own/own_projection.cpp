@@ -17,6 +17,7 @@
 #include "base/hex.hpp"
 #include "base/text.hpp"
 #include "consumers/own/own_columns.hpp"
+#include "consumers/own/own_differences.hpp"
 #include "consumers/projections/projection_file.hpp"
 
 namespace skua::consumers {
@@ -300,14 +301,11 @@ class Derivation {
         "WITH skua_keys AS MATERIALIZED ({{skua some records}}\n"
         "UNION (SELECT t.actor_id, t.rkey, {0} FROM {{{1}}} AS t\n"
         "  WHERE t.actor_id >= (SELECT (random() * max(a.id))::int8 FROM bsky.actors AS a)\n"
-        "  ORDER BY {2} LIMIT $1)),\n{3})\n"
-        "(SELECT '{1}: missing ' || d::text FROM (SELECT {4} FROM skua_new EXCEPT ALL SELECT {4} "
-        "FROM skua_old) AS d\n"
-        "UNION ALL SELECT '{1}: not wanted ' || d::text FROM (SELECT {4} FROM skua_old EXCEPT ALL "
-        "SELECT {4} FROM skua_new) AS d)\n"
-        "LIMIT 10",
+        "  ORDER BY {2} LIMIT $1)),\n{3})\n{4}",
         has_collection ? "t.collection_id" : "{skua collection}", rows.table,
-        listed(columns.key, "t."), compared, names);
+        listed(columns.key, "t."), compared,
+        own_differences(rows.table, fmt::format("SELECT {} FROM skua_new", names),
+                        fmt::format("SELECT {} FROM skua_old", names)));
   }
 
   Projection& projection_;

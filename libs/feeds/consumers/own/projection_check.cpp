@@ -1,6 +1,7 @@
 #include "consumers/own/projection_check.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <stdexcept>
@@ -87,77 +88,87 @@ class Trial {
   }
 
   void fold(const TriedChanges& range) {
+    range_ = range;
     timed("fold", Kind::Fold, [&] {
-      apply_changes(session_, projection_,
-                    {.consumer_id = id_,
-                     .name = projection_.name,
-                     .lane = 0,
-                     .lanes = 1,
-                     .first = range.first,
-                     .end = range.end});
+      const std::int32_t lanes = projection_.has_lanes ? 2 : 1;
+      for (std::int32_t lane = 0; lane < lanes; ++lane) {
+        apply_changes(session_, projection_,
+                      {.consumer_id = id_,
+                       .name = projection_.name,
+                       .lane = lane,
+                       .lanes = lanes,
+                       .first = range.first,
+                       .end = range.end});
+      }
     });
   }
 
   void compare() {
     timed("compare", Kind::Differences, [&] {
-      limit_statements(session_, own_.limits.build);
+      StatementLimit limit(session_, own_.limits.build);
       result_.differences = session_.query<std::string>(
           {fmt::format("differences_{}", id_), sql_for(projection_, id_, projection_.differences)},
           std::optional<std::int32_t>());
-      limit_statements(session_, std::nullopt);
+      limit.end();
     });
   }
 
   void count_rows() {
     for (const OwnTable& table : own_.tables) {
-      const auto rows = session_
-                            .run(fmt::format("SELECT count(*) FROM projections.{}_{} WHERE {}",
-                                             table.name, id_, table.condition))
-                            .int8(0, 0);
+      const auto rows =
+          session_
+              .run(fmt::format("SELECT count(*) FROM {} WHERE {}",
+                               table_of(projection_, table.name, id_), table.condition))
+              .int8(0, 0);
       result_.tables.push_back({.name = table.name, .rows = rows});
     }
   }
 
   template <class Work>
   void timed(const char* name, Kind kind, Work&& work) {
-    const double cost = cost_of(kind);
+    DryRun::Step step{.name = name};
+    explain(kind, step);
     const auto begin = std::chrono::steady_clock::now();
     try {
       work();
     } catch (const postgres::SqlError& error) {
       if (failed_own_work(error) == FailedWork::Server) throw;
-      throw std::invalid_argument(fmt::format("{}: {}", name, error.what()));
+      throw std::invalid_argument(
+          fmt::format("{}, plan cost {:.0f}: {}{}", name, step.cost, error.what(),
+                      kind != Kind::Fold && error.sqlstate() == postgres::kQueryCanceled
+                          ? ": allow more time with `--timeout`"
+                          : ""));
     }
-    const auto time = std::chrono::steady_clock::now() - begin;
-    result_.steps.push_back(
-        {.name = name, .time = std::chrono::duration_cast<milliseconds>(time), .cost = cost});
+    step.time = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+    result_.steps.push_back(std::move(step));
   }
 
-  /// Returns the sum of the costs of the plans of all statements of a kind.
-  double cost_of(Kind kind) {
-    double cost = 0;
+  /// Adds the plans of all statements of a kind to a step, and their costs.
+  void explain(Kind kind, DryRun::Step& step) {
     for (const OwnStatement& statement : own_.statements) {
       if (statement.kind != kind) continue;
-      const std::string name = fmt::format("skua_cost_{}", ++plans_);
-      const bool is_fold = kind == Kind::Fold;
-      const bool is_fill = kind == Kind::Fill;
-      run_one_command(session_, fmt::format("PREPARE {}{} AS {}", name,
-                                            is_fill   ? ""
-                                            : is_fold ? "(int8, int8, int4, int4)"
-                                                      : "(int4)",
-                                            own_statement_sql(projection_, id_, keys_, statement)));
-      const auto plan = session_.run(fmt::format("EXPLAIN (FORMAT JSON) EXECUTE {}{}", name,
-                                                 is_fill   ? ""
-                                                 : is_fold ? "(1, 2, 0, 1)"
-                                                           : "(NULL)"));
+      const std::string name = fmt::format("skua_plan_{}", ++plans_);
+      session_.run_single(
+          fmt::format("PREPARE {}{} AS {}", name, parameters_of(kind),
+                      own_sql(projection_, id_, keys_, statement.sql, keys_.filled)));
+      const auto plan = session_.run(fmt::format("EXPLAIN EXECUTE {}{}", name, arguments_of(kind)));
       session_.run("DEALLOCATE " + name);
-      // The first cost is that of the whole plan.
-      constexpr std::string_view kCost = "\"Total Cost\": ";
-      const std::string text(plan.text(0, 0));
-      const std::size_t at = text.find(kCost);
-      if (at != std::string::npos) cost += std::strtod(text.c_str() + at + kCost.size(), nullptr);
+      for (std::size_t row = 0; row < plan.size(); ++row) step.plan.emplace_back(plan.text(row, 0));
+      // The first line has the cost of the whole plan: `cost=FIRST_ROW..ALL_ROWS`.
+      const std::string first(plan.text(0, 0));
+      const std::size_t at = first.find("..", first.find("cost="));
+      if (at != std::string::npos) step.cost += std::strtod(first.c_str() + at + 2, nullptr);
     }
-    return cost;
+  }
+
+  static const char* parameters_of(Kind kind) {
+    if (kind == Kind::Fill) return "";
+    return kind == Kind::Fold ? "(int8, int8, int4, int4)" : "(int4)";
+  }
+
+  std::string arguments_of(Kind kind) const {
+    if (kind == Kind::Fill) return "";
+    return kind == Kind::Fold ? fmt::format("({}, {}, 0, 1)", range_.first, range_.end) : "(NULL)";
   }
 
   postgres::Session& session_;
@@ -166,6 +177,8 @@ class Trial {
   const DryRunOptions options_;
   const std::int32_t id_;
   OwnKeys keys_;
+  /// The changes of the fold.
+  TriedChanges range_{.first = 1, .end = 2};
   int plans_ = 0;
   DryRun result_;
 };

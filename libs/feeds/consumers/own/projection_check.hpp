@@ -24,8 +24,10 @@ struct DryRun {
     /// Such as "fill".
     std::string name;
     std::chrono::milliseconds time{0};
-    /// The cost of the plans, in the unit of PostgreSQL.
+    /// The sum of the costs of the plans, in the unit of PostgreSQL.
     double cost = 0;
+    /// The lines of the plans of all statements, as EXPLAIN prints them.
+    std::vector<std::string> plan = {};
   };
   struct Table {
     std::string name;
@@ -46,7 +48,8 @@ struct DryRun {
 /// from two thirds of a sample of records, applies the sample as a batch, and compares the tables
 /// with a fill from the sample. A file with its own fill is filled from all records and compared
 /// with its own differences or a second fill; then its fold applies the last changes of the log,
-/// whose result cannot be compared, because the fill contains them. Throws std::invalid_argument
+/// whose result cannot be compared, because the fill contains them. With `-- lanes: several` two
+/// lanes apply them. Each step has the plans of its statements. Throws std::invalid_argument
 /// with the reason if something fails, and postgres::SqlError for failures of the server.
 DryRun try_projection(postgres::Session& session, const Projection& projection,
                       const DryRunOptions& options);

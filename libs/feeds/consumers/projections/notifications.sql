@@ -1,37 +1,40 @@
 -- projection: notifications
--- version: 6
--- help: Notifications of likes, reposts, follows, mentions, quotes and replies
+-- version: 7
+-- help: Notifications of likes, reposts, follows, mentions, quotes, replies, verifications and starter packs
 -- depends on: post_rules
 
--- A record notifies a recipient at most once and never its own author. The result follows from the tables and not from the
--- order of the changes: `wanted` has the notifications of the records in `keys`, and a fold makes the table equal to `wanted`
--- for each record that a batch concerns. There is one lane, because a fold also changes the notifications of the records of
--- other accounts.
+-- A post notifies a recipient at most once, and a record never its own author. The result follows from the tables and not from
+-- the order of the changes: `wanted` has the notifications of the records in `keys`, and a fold makes the table equal to
+-- `wanted` for each record that a batch concerns. There is one lane, because a fold also changes the notifications of the
+-- records of other accounts.
+--
+-- The exception are verifications that were removed. Their notifications stay, and the removal notifies too. A new build takes
+-- both from the former table.
 
 -- table: notifications
 -- New records have the largest keys, so an index whose first column is the key stores neighbours next to each other.
 sort_at timestamptz NOT NULL, rkey int8 NOT NULL, subject_rkey int8, recipient int8 NOT NULL, actor_id int8 NOT NULL,
 collection_id int4 NOT NULL, reason int4 NOT NULL, subject_actor int8, subject_collection int4,
-PRIMARY KEY (rkey, actor_id, collection_id, recipient)
+PRIMARY KEY (rkey, actor_id, collection_id, reason, recipient)
 -- index: (recipient, sort_at)
 
 -- view
 SELECT skua.declare_projection('notifications', 'recipient int8, actor_id int8, collection_id int4, rkey int8, reason int4,
   subject_actor int8, subject_collection int4, subject_rkey int8, sort_at timestamptz');
-COMMENT ON VIEW bsky.notifications IS 'Notifications: a record notifies a recipient at most once, and never its own author. Empty until `skua consumers add notifications` has built it. bsky.notifications_view has names in place of numbers.';
+COMMENT ON VIEW bsky.notifications IS 'Notifications: a record never notifies its own author, and a post notifies a recipient at most once. Empty until `skua consumers add notifications` has built it. bsky.notifications_view has names in place of numbers.';
 COMMENT ON COLUMN bsky.notifications.recipient IS 'The number of the notified account (bsky.actors.id).';
 COMMENT ON COLUMN bsky.notifications.actor_id IS 'The number of the author of the record (bsky.actors.id).';
 COMMENT ON COLUMN bsky.notifications.collection_id IS 'The collection of the record (bsky.collections.id).';
 COMMENT ON COLUMN bsky.notifications.rkey IS 'The record key of the record, as a number.';
-COMMENT ON COLUMN bsky.notifications.reason IS '1: like. 2: like of a post that the recipient reposted. 3: repost. 4: repost of a post that the recipient reposted. 5: follow. 6: mention. 7: quote. 8: reply to a post of the recipient, at most five posts above.';
-COMMENT ON COLUMN bsky.notifications.subject_actor IS 'The account of the subject (bsky.actors.id): the record of the recipient that the notification is about. Null for a follow and a mention.';
+COMMENT ON COLUMN bsky.notifications.reason IS '1: like. 2: like of a post that the recipient reposted. 3: repost. 4: repost of a post that the recipient reposted. 5: follow. 6: mention. 7: quote. 8: reply to a post of the recipient, at most four posts above. 9: verification of the recipient. 10: removal of a verification of the recipient. 11: an account that joined with a starter pack of the recipient.';
+COMMENT ON COLUMN bsky.notifications.subject_actor IS 'The account of the subject (bsky.actors.id): the record of the recipient that the notification is about. Null for a follow, a mention and a verification.';
 COMMENT ON COLUMN bsky.notifications.subject_collection IS 'The collection of the subject (bsky.collections.id).';
 COMMENT ON COLUMN bsky.notifications.subject_rkey IS 'The record key of the subject, as a number.';
-COMMENT ON COLUMN bsky.notifications.sort_at IS 'The earlier of the times at which the record was created and indexed.';
+COMMENT ON COLUMN bsky.notifications.sort_at IS 'The earlier of the times at which the record was created and indexed; of a removal its time.';
 
 -- include: post_queue
 
--- Posts that a batch concerns indirectly wait in the queue. These are the posts up to five levels below a post that was added
+-- Posts that a batch concerns indirectly wait in the queue. These are the posts up to four levels below a post that was added
 -- or removed, and a post whose rules changed, with the posts below it. An update that makes a record valid or invalid also adds
 -- or removes a post: it then changes the number of posts (role 9). The rules of all replies of a thread can change at once and
 -- repeatedly. Their key in the queue therefore has the account of the thread or, without a thread, that of the quoted post.
@@ -59,7 +62,7 @@ WITH RECURSIVE below (actor_id, rkey, depth) AS (
   SELECT p.actor_id, p.rkey, b.depth + 1 FROM below AS b
   CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey FROM bsky.posts AS p
     WHERE p.parent_actor = b.actor_id AND p.parent_rkey = b.rkey OFFSET 0) AS p
-  WHERE b.depth < 5
+  WHERE b.depth < 4
 )
 SELECT b.actor_id, b.rkey FROM below AS b
 
@@ -88,7 +91,7 @@ above (actor_id, rkey, sort_at, height, ancestor, ancestor_rkey, next_actor, nex
   SELECT x.actor_id, x.rkey, x.sort_at, x.height + 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM above AS x
   CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
     WHERE a.actor_id = x.next_actor AND a.rkey = x.next_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
-  WHERE x.height < 5 AND NOT EXISTS (SELECT 1 FROM bsky.post_rules AS r
+  WHERE x.height < 4 AND NOT EXISTS (SELECT 1 FROM bsky.post_rules AS r
     WHERE r.actor_id = x.ancestor AND r.rkey = x.ancestor_rkey AND r.is_hidden)
 ),
 found AS (
@@ -98,7 +101,8 @@ found AS (
   CROSS JOIN LATERAL (SELECT * FROM bsky.likes AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
   CROSS JOIN LATERAL (VALUES (l.subject_actor, 1, l.subject_actor, l.subject_collection, l.subject_rkey),
     (l.via_actor, 2, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
-  WHERE k.collection_id = 2 AND (k.is_new OR NOT EXISTS (SELECT 1 FROM (SELECT o.rkey FROM bsky.likes AS o
+  -- A like or repost of an own record notifies nobody.
+  WHERE k.collection_id = 2 AND l.subject_actor IS DISTINCT FROM l.actor_id AND (k.is_new OR NOT EXISTS (SELECT 1 FROM (SELECT o.rkey FROM bsky.likes AS o
     WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
       AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey))
   UNION ALL
@@ -108,7 +112,7 @@ found AS (
   CROSS JOIN LATERAL (SELECT * FROM bsky.reposts AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
   CROSS JOIN LATERAL (VALUES (l.subject_actor, 3, l.subject_actor, l.subject_collection, l.subject_rkey),
     (l.via_actor, 4, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
-  WHERE k.collection_id = 3 AND (k.is_new OR NOT EXISTS (SELECT 1 FROM (SELECT o.rkey FROM bsky.reposts AS o
+  WHERE k.collection_id = 3 AND l.subject_actor IS DISTINCT FROM l.actor_id AND (k.is_new OR NOT EXISTS (SELECT 1 FROM (SELECT o.rkey FROM bsky.reposts AS o
     WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
       AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey))
   UNION ALL
@@ -125,35 +129,52 @@ found AS (
   FROM posts AS p WHERE p.quote_collection = 1 AND NOT p.violates_embedding_rules
   UNION ALL
   SELECT x.ancestor, x.actor_id, 1, x.rkey, 8, x.ancestor, 1, x.ancestor_rkey, x.sort_at, 1 + x.height FROM above AS x
+  UNION ALL
+  SELECT v.subject_actor, v.actor_id, 13, v.rkey, 9, NULL, NULL, NULL, least(v.created_at, v.indexed_at), 9
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM bsky.verifications AS v WHERE v.actor_id = k.actor_id AND v.rkey = k.rkey OFFSET 0) AS v
+  WHERE k.collection_id = 13 AND NOT EXISTS (SELECT 1 FROM (SELECT o.rkey FROM bsky.verifications AS o
+    WHERE o.subject_actor = v.subject_actor AND o.actor_id = v.actor_id LIMIT 100) AS o WHERE o.rkey < v.rkey)
+  UNION ALL
+  SELECT p.joined_via_actor, p.actor_id, 14, p.rkey, 11, p.joined_via_actor, 12, p.joined_via_rkey,
+    least(p.created_at, p.indexed_at), 11
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM bsky.profiles AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0) AS p
+  WHERE k.collection_id = 14
 ),
 wanted AS MATERIALIZED (
-  SELECT DISTINCT ON (rkey, actor_id, collection_id, recipient) recipient, actor_id, collection_id, rkey, reason,
-    subject_actor, subject_collection, subject_rkey, sort_at
+  SELECT DISTINCT ON (rkey, actor_id, collection_id, recipient, CASE WHEN collection_id <> 1 THEN reason END)
+    recipient, actor_id, collection_id, rkey, reason, subject_actor, subject_collection, subject_rkey, sort_at
   FROM found WHERE recipient IS NOT NULL AND recipient <> actor_id
-  ORDER BY rkey, actor_id, collection_id, recipient, rank
+  ORDER BY rkey, actor_id, collection_id, recipient, CASE WHEN collection_id <> 1 THEN reason END, rank
 )
+
+-- fragment: is_kept
+-- The notifications about a removed verification stay: the rows `t`.
+t.collection_id = 13 AND (t.reason = 10 OR NOT EXISTS (
+  SELECT 1 FROM bsky.verifications AS v WHERE v.actor_id = t.actor_id AND v.rkey = t.rkey))
 
 -- fragment: compute
 {{wanted}},
 stored AS MATERIALIZED (
-  SELECT t.actor_id, t.collection_id, t.rkey, t.recipient FROM keys AS k
+  SELECT t.actor_id, t.collection_id, t.rkey, t.reason, t.recipient FROM keys AS k
   CROSS JOIN LATERAL (SELECT * FROM {notifications} AS t
-    WHERE t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey OFFSET 0) AS t
+    WHERE t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey AND NOT ({{is_kept}}) OFFSET 0) AS t
   WHERE NOT k.is_new
 ),
 removed AS (
   DELETE FROM {notifications} AS t USING (
-    SELECT * FROM stored EXCEPT SELECT actor_id, collection_id, rkey, recipient FROM wanted
+    SELECT * FROM stored EXCEPT SELECT actor_id, collection_id, rkey, reason, recipient FROM wanted
   ) AS old
   WHERE t.actor_id = old.actor_id AND t.collection_id = old.collection_id AND t.rkey = old.rkey
-    AND t.recipient = old.recipient
+    AND t.reason = old.reason AND t.recipient = old.recipient
 )
 INSERT INTO {notifications} AS t ({{columns}}) SELECT {{columns}} FROM wanted
-ON CONFLICT (rkey, actor_id, collection_id, recipient) DO UPDATE SET reason = EXCLUDED.reason,
+ON CONFLICT (rkey, actor_id, collection_id, reason, recipient) DO UPDATE SET
   subject_actor = EXCLUDED.subject_actor, subject_collection = EXCLUDED.subject_collection,
   subject_rkey = EXCLUDED.subject_rkey, sort_at = EXCLUDED.sort_at
-WHERE (t.reason, t.subject_actor, t.subject_collection, t.subject_rkey, t.sort_at) IS DISTINCT FROM
-  (EXCLUDED.reason, EXCLUDED.subject_actor, EXCLUDED.subject_collection, EXCLUDED.subject_rkey, EXCLUDED.sort_at)
+WHERE (t.subject_actor, t.subject_collection, t.subject_rkey, t.sort_at) IS DISTINCT FROM
+  (EXCLUDED.subject_actor, EXCLUDED.subject_collection, EXCLUDED.subject_rkey, EXCLUDED.sort_at)
 
 -- fill
 WITH RECURSIVE keys AS (
@@ -163,14 +184,36 @@ WITH RECURSIVE keys AS (
   UNION ALL
   SELECT actor_id, 7, rkey, false FROM bsky.follows
   UNION ALL
+  SELECT actor_id, 13, rkey, false FROM bsky.verifications
+  UNION ALL
+  SELECT actor_id, 14, rkey, false FROM bsky.profiles WHERE joined_via_actor IS NOT NULL
+  UNION ALL
   SELECT actor_id, 1, rkey, false FROM bsky.posts WHERE cid IS NOT NULL
 ),
 {{wanted}}
 INSERT INTO {notifications} ({{columns}}) SELECT {{columns}} FROM wanted
+UNION ALL
+SELECT {{columns}} FROM bsky.notifications AS t WHERE {{is_kept}}
 
 -- fold
--- `keys` has the records that a batch concerns: the records that changed, and the likes, reposts and follows with the same
--- account and subject as a changed record. Of the latter only the first record notifies. Subqueries that look up a table are
+-- Notifies of removed verifications. This comes first, because the next statement compares with the stored rows.
+WITH gone AS MATERIALIZED (
+  SELECT c.actor_id, c.rkey, max(c.pos) AS pos FROM skua.changes_between($1::int8, $2::int8) AS c
+  WHERE c.kind = 1 AND c.collection_id = 13 AND c.op <> 1 GROUP BY 1, 2
+)
+INSERT INTO {notifications} ({{columns}})
+SELECT t.recipient, t.actor_id, 13, t.rkey, 10, NULL, NULL, NULL,
+  (SELECT l.at FROM skua.change_log AS l WHERE l.pos <= g.pos ORDER BY l.pos DESC LIMIT 1)
+FROM gone AS g
+CROSS JOIN LATERAL (SELECT * FROM {notifications} AS t
+  WHERE t.actor_id = g.actor_id AND t.collection_id = 13 AND t.rkey = g.rkey AND t.reason = 9 OFFSET 0) AS t
+WHERE NOT EXISTS (SELECT 1 FROM bsky.verifications AS v WHERE v.actor_id = g.actor_id AND v.rkey = g.rkey)
+ON CONFLICT (rkey, actor_id, collection_id, reason, recipient) DO NOTHING
+
+-- fold
+-- `keys` has the records that a batch concerns: the records that changed, and the likes, reposts, follows and verifications with
+-- the same account and subject as a changed record. Of the latter only the first record notifies. The log does not name the
+-- subject of a verification: it is in the table, or in the notification of a removed record. Subqueries that look up a table are
 -- LATERAL with OFFSET 0, because the planner then uses the index of the table.
 --
 -- `is_new` says that the batch creates the record and does not concern it in another way. Such a record has no notifications to
@@ -179,7 +222,7 @@ INSERT INTO {notifications} ({{columns}}) SELECT {{columns}} FROM wanted
 -- the last batch. A batch of one change may be the replay of an old change after later ones, so `is_new` is false in such a
 -- batch.
 WITH RECURSIVE changed AS MATERIALIZED (
-  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 2, 3, 7)
+  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 2, 3, 7, 13, 14)
 ),
 refs AS MATERIALIZED (
   SELECT r.* FROM (SELECT coalesce(max(b.pos), $1::int8) AS pos FROM skua.change_log AS b WHERE b.pos <= $1::int8) AS b
@@ -187,8 +230,19 @@ refs AS MATERIALIZED (
 ),
 keys AS MATERIALIZED (
   SELECT actor_id, collection_id, rkey, count(*) = 1 AND bool_and(is_new) AS is_new FROM (
-    SELECT actor_id, collection_id, rkey, op = 1 AND $2::int8 - $1::int8 > 1
+    SELECT actor_id, collection_id, rkey, op = 1 AND $2::int8 - $1::int8 > 1 AND collection_id <> 13
       AND pos NOT IN (SELECT r.pos FROM refs AS r) AS is_new FROM changed
+    UNION ALL
+    SELECT c.actor_id, 13, o.rkey, false FROM changed AS c
+    CROSS JOIN LATERAL (
+      SELECT v.subject_actor FROM bsky.verifications AS v WHERE v.actor_id = c.actor_id AND v.rkey = c.rkey
+      UNION
+      SELECT t.recipient FROM {notifications} AS t
+      WHERE t.actor_id = c.actor_id AND t.collection_id = 13 AND t.rkey = c.rkey
+    ) AS s(subject_actor)
+    CROSS JOIN LATERAL (SELECT v.rkey FROM bsky.verifications AS v
+      WHERE v.subject_actor = s.subject_actor AND v.actor_id = c.actor_id LIMIT 100) AS o
+    WHERE c.collection_id = 13
     UNION ALL
     SELECT r.author, s.collection_id, s.rkey, false FROM refs AS r
     CROSS JOIN LATERAL (
@@ -229,6 +283,15 @@ WITH RECURSIVE keys AS MATERIALIZED (
    WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
+  (SELECT actor_id, 13 AS collection_id, rkey, false AS is_new FROM bsky.verifications
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+  UNION
+  (SELECT actor_id, 14 AS collection_id, rkey, false AS is_new FROM bsky.profiles
+   -- The key of a profile is negative.
+   WHERE $1::int4 IS NULL OR actor_id >= (SELECT (random() * max(id))::int8 FROM bsky.actors)
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+  UNION
   (SELECT actor_id, collection_id, rkey, false FROM {notifications}
    WHERE $1::int4 IS NULL OR recipient >= (SELECT (random() * max(id))::int8 FROM bsky.actors)
    ORDER BY recipient, sort_at LIMIT $1::int4)
@@ -237,7 +300,7 @@ WITH RECURSIVE keys AS MATERIALIZED (
 stored AS MATERIALIZED (
   SELECT t.* FROM keys AS k
   CROSS JOIN LATERAL (SELECT {{columns}} FROM {notifications} AS t
-    WHERE t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey OFFSET 0) AS t
+    WHERE t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey AND NOT ({{is_kept}}) OFFSET 0) AS t
 )
 (SELECT 'missing: ' || w::text FROM (TABLE wanted EXCEPT TABLE stored) AS w
 UNION ALL

@@ -1,5 +1,5 @@
 -- projection: post_rules
--- version: 3
+-- version: 4
 -- help: Replies and quotes that break the rules of a thread or a post
 
 -- The result follows from the tables and not from the order of the changes: a fold judges the posts that a batch concerns, and
@@ -135,7 +135,8 @@ judged AS MATERIALIZED (
         SELECT FROM bsky.follows AS f WHERE f.subject_actor = p.actor_id AND f.actor_id = p.root_actor))
       AND NOT (g.allow_lists IS NOT NULL AND EXISTS (
         SELECT FROM unnest(g.allow_lists[:20]) AS u(uri)
-        CROSS JOIN LATERAL (SELECT l.* FROM bsky.resolve_uri(u.uri) AS l WHERE u.uri LIKE 'at://did:%') AS l
+        CROSS JOIN LATERAL (SELECT l.* FROM bsky.resolve_uri(u.uri) AS l WHERE u.uri LIKE 'at://did:%'
+          AND l.collection_id = 9) AS l
         CROSS JOIN LATERAL (SELECT 1 FROM bsky.list_items AS i WHERE i.list_actor = l.actor_id AND i.list_rkey = l.rkey
           AND i.subject_actor = p.actor_id AND i.actor_id = l.actor_id LIMIT 1) AS i))
       AS violates_threadgate,

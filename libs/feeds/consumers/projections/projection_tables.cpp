@@ -12,25 +12,18 @@
 #include "postgres/rows.hpp"
 
 namespace skua::consumers {
-namespace {
 
-std::string table_of(const ProjectionTable& table, std::int32_t consumer_id) {
-  return fmt::format("{}_{}", table.name, consumer_id);
+std::string table_of(const Projection& projection, std::string_view table,
+                     std::int32_t consumer_id) {
+  return fmt::format("{}.{}_{}", projection.own ? "projections" : "skua", table, consumer_id);
 }
-
-/// Returns the schema of the tables, with a dot.
-std::string schema_of(const Projection& projection) {
-  return projection.own ? "projections." : "skua.";
-}
-
-}  // namespace
 
 std::string sql_for(const Projection& projection, std::int32_t consumer_id, std::string_view sql) {
   std::string text(sql);
   boost::replace_all(text, "{consumer}", std::to_string(consumer_id));
   for (const ProjectionTable& table : projection.tables) {
     boost::replace_all(text, fmt::format("{{{}}}", table.name),
-                       schema_of(projection) + table_of(table, consumer_id));
+                       table_of(projection, table.name, consumer_id));
   }
   return text;
 }
@@ -45,9 +38,8 @@ bool may_change_tables(postgres::Session& session) {
 
 void create_tables(postgres::Session& session, const Projection& projection,
                    std::int32_t consumer_id) {
-  const std::string schema = schema_of(projection);
   for (const ProjectionTable& table : projection.tables) {
-    const std::string name = schema + table_of(table, consumer_id);
+    const std::string name = table_of(projection, table.name, consumer_id);
     // Rows are updated often. Free space on each page keeps an update from touching the indexes.
     session.run(fmt::format("CREATE TABLE {} ({}) WITH (fillfactor = 80)", name, table.definition));
     const std::string view = (projection.own ? "projections." : "bsky.") + table.name;
@@ -59,11 +51,12 @@ void create_tables(postgres::Session& session, const Projection& projection,
 
 void fill_tables(postgres::Session& session, const Projection& projection,
                  std::int32_t consumer_id) {
-  if (projection.own) limit_statements(session, projection.own->limits.build);
+  std::optional<StatementLimit> limit;
+  if (projection.own) limit.emplace(session, projection.own->limits.build);
   for (const std::string& sql : projection.fill) session.run(sql_for(projection, consumer_id, sql));
-  if (projection.own) limit_statements(session, std::nullopt);
+  if (limit) limit->end();
   for (const ProjectionTable& table : projection.tables) {
-    const std::string name = schema_of(projection) + table_of(table, consumer_id);
+    const std::string name = table_of(projection, table.name, consumer_id);
     for (const std::string& columns : table.indexes) {
       session.run(fmt::format("CREATE INDEX ON {} {}", name, columns));
     }
@@ -112,11 +105,12 @@ void publish_tables(postgres::Session& session, const Projection& projection,
                     std::optional<std::int32_t> former, std::optional<std::int32_t> next) {
   if (projection.publish.empty()) return;
   const ProjectionTable& table = projection.tables.front();
-  const std::string missing = fmt::format("(SELECT * FROM skua.{} WHERE false) AS missing",
-                                          table_of(table, former ? *former : next.value()));
+  const std::string missing =
+      fmt::format("(SELECT * FROM {} WHERE false) AS missing",
+                  table_of(projection, table.name, former ? *former : next.value()));
   std::string sql = projection.publish;
-  boost::replace_all(sql, "{former}", former ? "skua." + table_of(table, *former) : missing);
-  boost::replace_all(sql, "{next}", next ? "skua." + table_of(table, *next) : missing);
+  boost::replace_all(sql, "{former}", former ? table_of(projection, table.name, *former) : missing);
+  boost::replace_all(sql, "{next}", next ? table_of(projection, table.name, *next) : missing);
   session.run(sql);
 }
 
@@ -145,7 +139,7 @@ std::string dependents_of_tables(postgres::Session& session, const std::string& 
     tables = own_tables(session, consumer_id);
   } else if (const Projection* projection = find_projection(name)) {
     for (const ProjectionTable& table : projection->tables) {
-      tables.push_back("skua." + table_of(table, consumer_id));
+      tables.push_back(table_of(*projection, table.name, consumer_id));
     }
   }
   return session.query_one<std::string>(sql::projection_dependents, postgres::column(tables));
@@ -154,7 +148,7 @@ std::string dependents_of_tables(postgres::Session& session, const std::string& 
 void drop_tables(postgres::Session& session, const Projection& projection,
                  std::int32_t consumer_id) {
   for (const ProjectionTable& table : projection.tables) {
-    session.run(fmt::format("DROP TABLE IF EXISTS skua.{}", table_of(table, consumer_id)));
+    session.run("DROP TABLE IF EXISTS " + table_of(projection, table.name, consumer_id));
   }
 }
 

@@ -11,6 +11,10 @@
 
 namespace skua::consumers {
 
+/// Returns the name of a table of one consumer, with its schema.
+std::string table_of(const Projection& projection, std::string_view table,
+                     std::int32_t consumer_id);
+
 /// Returns SQL of a projection with the names of the tables of one consumer.
 std::string sql_for(const Projection& projection, std::int32_t consumer_id, std::string_view sql);
 

@@ -128,7 +128,8 @@ LeasedChanges lease_changes(postgres::Session& session, const consumers::LaneReq
   if (!attempt) return {};
   if (count > 0) return {.batch = LeasedBatch{lease->name, *attempt, std::move(found.changes)}};
   consumers::acknowledge(session, lease->name, {.through = std::nullopt, .ends = true});
-  return {.batch = std::nullopt, .has_more = true};
+  const bool is_at_end = !lease->key && found.end >= lease->end;
+  return {.batch = std::nullopt, .has_more = true, .is_at_end = is_at_end};
 }
 
 void count_batch(FeedMetrics& metrics, const LeasedBatch& batch) {

@@ -46,6 +46,8 @@ struct LeasedChanges {
   /// True if there is no batch yet, but the log has more changes to read. The caller should call
   /// again.
   bool has_more = false;
+  /// True if a lane without changes for its consumer was read to the end of the log.
+  bool is_at_end = false;
 };
 
 /// Leases the next changes of a leased consumer that pass its filter. Changes that do not pass are

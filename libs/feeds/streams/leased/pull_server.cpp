@@ -129,8 +129,8 @@ using http_server::Response;
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// The time until the next round if no request waits.
-constexpr milliseconds kLongestPause{1'000};
+/// The time between two checks of all filters, as often as the filters of webhooks are read.
+constexpr milliseconds kCheckFilters{1'000};
 
 /// Returns the duration of the lease that a request asks for.
 milliseconds lease_time(const PullRequest& request, const consumers::Tuning& tuning) {
@@ -253,18 +253,12 @@ void PullServer::accept(PullAction action, const std::shared_ptr<Exchange>& exch
 milliseconds PullServer::round(postgres::LazySession& lazy, const std::stop_token& /*stop*/) {
   auto arrived = arrived_.with([](std::vector<Waiting>& all) { return std::exchange(all, {}); });
   for (Waiting& waiting : arrived) waiting_.push_back(std::move(waiting));
-  if (waiting_.empty()) return kLongestPause;
-  auto next_search = SteadyClock::now() + kLongestPause;
   try {
     postgres::Session& session = lazy.get();
-    for (auto at = waiting_.begin(); at != waiting_.end();) {
-      if (SteadyClock::now() >= at->next_search && try_answer(session, *at)) {
-        at = waiting_.erase(at);
-      } else {
-        next_search = std::min(next_search, at->next_search);
-        ++at;
-      }
-    }
+    check_filters(session);
+    const auto next = std::min(answer_all(session), next_check_);
+    const auto pause = std::chrono::ceil<milliseconds>(next - SteadyClock::now());
+    return std::max(pause, milliseconds(0));
   } catch (const postgres::SqlError&) {
     lost_connections_.note();
     for (const Waiting& waiting : waiting_) {
@@ -274,8 +268,27 @@ milliseconds PullServer::round(postgres::LazySession& lazy, const std::stop_toke
     waiting_.clear();
     throw;
   }
-  const auto pause = std::chrono::ceil<milliseconds>(next_search - SteadyClock::now());
-  return std::max(pause, milliseconds(0));
+}
+
+SteadyClock::time_point PullServer::answer_all(postgres::Session& session) {
+  auto next_search = SteadyClock::time_point::max();
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (SteadyClock::now() >= at->next_search && try_answer(session, *at)) {
+      at = waiting_.erase(at);
+    } else {
+      next_search = std::min(next_search, at->next_search);
+      ++at;
+    }
+  }
+  return next_search;
+}
+
+void PullServer::check_filters(postgres::Session& session) {
+  if (SteadyClock::now() < next_check_) return;
+  for (const auto& consumer : consumers::read_pull_consumers(session)) {
+    static_cast<void>(read_filter(session, consumer));
+  }
+  next_check_ = SteadyClock::now() + kCheckFilters;
 }
 
 bool PullServer::try_answer(postgres::Session& session, Waiting& waiting) {
@@ -324,7 +337,7 @@ bool PullServer::fetch(postgres::Session& session, Waiting& waiting,
   const consumers::Tuning tuning = consumer.tuning();
   const auto changes = lease_changes(session,
                                      {.consumer_id = consumer.id,
-                                      .owner = random_token(),
+                                      .owner = consumers::new_lease_owner(),
                                       .duration = lease_time(waiting.request, tuning),
                                       .most = waiting.request.max,
                                       .ignores_pause = true,
@@ -334,9 +347,16 @@ bool PullServer::fetch(postgres::Session& session, Waiting& waiting,
                                      *filter);
   const auto& batch = changes.batch;
   const auto now = SteadyClock::now();
-  if (!batch && (changes.has_more || now < waiting.until)) {
-    waiting.next_search = changes.has_more ? now : now + tuning.idle;
-    return false;
+  if (!batch) {
+    // A search ends when it has read each lane to the end of the log. New changes that do not pass
+    // the filter would let it continue forever.
+    waiting.lanes_at_end += changes.is_at_end ? 1 : 0;
+    const bool continues = changes.has_more && waiting.lanes_at_end < consumer.lanes;
+    if (!continues) waiting.lanes_at_end = 0;
+    if (continues || now < waiting.until) {
+      waiting.next_search = continues ? now : now + tuning.idle;
+      return false;
+    }
   }
   if (batch) count_batch(metrics_, *batch);
   waiting.exchange->answer(Response{.body = batch ? batch_json(*batch) : R"({"changes":[]})"});

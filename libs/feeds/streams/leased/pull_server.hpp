@@ -90,10 +90,17 @@ class PullServer {
     std::chrono::steady_clock::time_point until;
     /// The time of the next search for changes.
     std::chrono::steady_clock::time_point next_search = {};
+    /// The number of lanes that this search has read to the end of the log.
+    std::int32_t lanes_at_end = 0;
   };
 
   void accept(PullAction action, const std::shared_ptr<http_server::Exchange>& exchange);
   std::chrono::milliseconds round(postgres::LazySession& lazy, const std::stop_token& stop);
+  /// Answers the requests that wait. Returns the time of the next search for changes.
+  std::chrono::steady_clock::time_point answer_all(postgres::Session& session);
+  /// Checks the filters of all pull consumers at intervals, so that a malformed filter is known
+  /// before a program fetches.
+  void check_filters(postgres::Session& session);
   /// Answers a request. Returns false if the request still waits for changes. An SQL error that
   /// concerns only the request's consumer becomes the answer.
   bool try_answer(postgres::Session& session, Waiting& waiting);
@@ -110,6 +117,7 @@ class PullServer {
   Guarded<std::vector<Waiting>> arrived_;
   /// The requests that wait for changes. Used only by the server's own thread.
   std::list<Waiting> waiting_;
+  std::chrono::steady_clock::time_point next_check_ = {};
   LostConnections lost_connections_;
   postgres::SessionThread thread_;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -315,7 +317,7 @@ bool WebhookSender::send_due(postgres::Session& session, Served& served,
     if (served.requests >= std::min(most, static_cast<int>(served.consumer.lanes))) break;
     auto changes = lease_changes(session,
                                  {.consumer_id = served.consumer.id,
-                                  .owner = random_token(),
+                                  .owner = consumers::new_lease_owner(),
                                   .duration = options_.request_time + kAfterRequest,
                                   .processors = served.tuning.processors,
                                   .since_failure = lost_connections_.since_last(),
@@ -367,13 +369,34 @@ void WebhookSender::send(Served& served, LeasedBatch batch) {
 
 void WebhookSender::store_outcomes(postgres::Session& session) {
   auto outcomes = outcomes_.with([](std::vector<Outcome>& all) { return std::exchange(all, {}); });
-  // If the server fails here, the leases remain and expire.
-  for (const Outcome& outcome : outcomes) {
-    if (const auto served = served_.find(outcome.consumer_id); served != served_.end()) {
-      served->second.requests = std::max(0, served->second.requests - 1);
+  std::size_t stored = 0;
+  try {
+    for (; stored < outcomes.size(); ++stored) {
+      store_outcome(session, outcomes[stored]);
+      count_end_of_request(outcomes[stored]);
     }
+  } catch (const postgres::SqlError& error) {
+    // After a failure of the server or a lock, the next round stores the outcome, so that no lease
+    // expires although the receiver has answered. Any other error would come again: the lease
+    // expires.
+    const consumers::FailedWork failed = consumers::failed_work(error);
+    if (failed != consumers::FailedWork::Server && failed != consumers::FailedWork::Lock) {
+      count_end_of_request(outcomes[stored]);
+      ++stored;
+    }
+    outcomes_.with([&](std::vector<Outcome>& all) {
+      all.insert(all.begin(),
+                 std::move_iterator(outcomes.begin() + static_cast<std::ptrdiff_t>(stored)),
+                 std::move_iterator(outcomes.end()));
+    });
+    throw;
   }
-  for (const Outcome& outcome : outcomes) store_outcome(session, outcome);
+}
+
+void WebhookSender::count_end_of_request(const Outcome& outcome) {
+  const auto served = served_.find(outcome.consumer_id);
+  if (served == served_.end()) return;
+  served->second.requests = std::max(0, served->second.requests - 1);
 }
 
 void WebhookSender::store_outcome(postgres::Session& session, const Outcome& outcome) {

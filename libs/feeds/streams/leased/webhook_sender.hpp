@@ -102,6 +102,8 @@ class WebhookSender {
   void read_webhooks(postgres::Session& session);
   void store_outcomes(postgres::Session& session);
   void store_outcome(postgres::Session& session, const Outcome& outcome);
+  /// Counts down the open requests of the webhook.
+  void count_end_of_request(const Outcome& outcome);
   void store_failure(postgres::Session& session, const Outcome& outcome, Served* served);
   /// Leases and sends the changes of a webhook. Returns true if there may be more changes, so that
   /// the caller should call again.

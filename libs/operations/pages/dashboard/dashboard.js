@@ -1,6 +1,7 @@
 // The dashboard reads the pages of the process and shows them.
 import { startActions } from "/admin.js";
 import { showLatest, showStatus } from "/database.js";
+import { hasRole } from "/elements.js";
 import { markSections, readPage } from "/freshness.js";
 import { historyQuery, makeCharts, showHistory } from "/history.js";
 import { showMetrics } from "/process.js";
@@ -37,9 +38,8 @@ function repeat(every, read) {
 const ifVisible = (read) => async () => document.hidden || read();
 
 // Sections of other commands are removed.
-const { command } = document.body.dataset;
-document.querySelectorAll("[data-only]").forEach((section) => section.dataset.only.split(" ").includes(command) || section.remove());
-document.querySelector("h1").textContent = `skua ${command}`;
+document.querySelectorAll("[data-only]").forEach((section) => section.dataset.only.split(" ").some(hasRole) || section.remove());
+document.querySelector("h1").textContent = `skua ${document.body.dataset.command}`;
 // The icon is loaded now, because it is needed when the process has ended.
 new Image().src = "/icon-problem.svg";
 

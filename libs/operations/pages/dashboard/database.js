@@ -1,10 +1,11 @@
 // This module shows the sections of the pages /status and /latest, which read the database.
 import { actionButton } from "/admin.js";
-import { byId, element, showTable, showTiles, updateChildren } from "/elements.js";
+import { byId, element, hasRole, showTable, showTiles, updateChildren } from "/elements.js";
 import { bytes, dateText, number, seconds } from "/text.js";
 
-const { command } = document.body.dataset;
-const isServe = command === "serve";
+/** Only `skua serve` without `--consumers` leaves out projections. */
+const hasProjections = hasRole("run") || hasRole("consumers");
+byId("consumers").closest("section").querySelector("h2").textContent = hasProjections ? "Consumers" : "Webhooks and pull consumers";
 
 /** The sizes in the first answer after the page was opened. */
 let first = null;
@@ -14,7 +15,7 @@ export function showStatus(status, at) {
   showChangeLog(status.change_log);
   byId("letter-reasons").textContent = status.dead_letters.length === 0 ? "None by reason."
     : status.dead_letters.map((letter) => `${number(letter.count)} × ${letter.error}`).join("; ");
-  if (command !== "run") return;
+  if (!hasRole("run")) return;
   showBackfill(status.backfill);
   showSizes(status, at);
 }
@@ -29,7 +30,7 @@ function stateOf(consumer) {
 }
 
 function showConsumers(all) {
-  const shown = all.filter((consumer) => !isServe || consumer.kind !== "projection");
+  const shown = all.filter((consumer) => hasProjections || consumer.kind !== "projection");
   const rows = shown.map((consumer) => {
     const lanes = consumer.lanes;
     const waits = lanes.map((lane) => lane.retry_seconds).filter((wait) => wait != null);
@@ -45,8 +46,8 @@ function showConsumers(all) {
   });
   showTable("consumers", ["consumer", "kind", "state", "#lag", "#changes behind", "#next position", "#failures of the next change",
                           "next try", "last reason", "#dead letters", "leased lanes", ""],
-            rows, isServe ? "There are no webhooks and no pull consumers. `skua consumers add NAME --webhook URL` adds one."
-                          : "There are no consumers. `skua consumers add NAME` adds one.");
+            rows, hasProjections ? "There are no consumers. `skua consumers add NAME` adds one."
+                                 : "There are no webhooks and no pull consumers. `skua consumers add NAME --webhook URL` adds one.");
 }
 
 function showChangeLog(log) {
@@ -93,7 +94,7 @@ export function showLatest(latest) {
     String(letter.id), dateText(letter.at), letter.origin || "-", letter.did || "-", letter.status, letter.error,
     actionButton("Replay", `Replay the dead letter ${letter.id}`, "/admin/dead-letters/replay", { ids: [letter.id] }),
   ]), "No dead letters.");
-  if (command !== "run") return;
+  if (!hasRole("run")) return;
   updateChildren(byId("posts"), latest.posts.map((post) =>
     element("li", [element("span", post.name, "by"), element("span", post.text)], "", { title: `${post.at} ${post.uri}` })));
 }

@@ -2,6 +2,9 @@
 
 export const byId = (id) => document.getElementById(id);
 
+/** Whether the process does the work of this command: run, serve or consumers. */
+export const hasRole = (role) => document.body.dataset.command.split(/\W+/).includes(role);
+
 /** Makes an element with a text, or with other nodes. */
 export function element(name, content, className = "", attributes = {}) {
   const made = document.createElement(name);

@@ -1,5 +1,5 @@
 // This module shows the sections of the page /metrics: the metrics of the process.
-import { byId, element, showTable, showTiles } from "/elements.js";
+import { byId, element, hasRole, showTable, showTiles } from "/elements.js";
 import { parseMetrics, quantile, rate, total, values } from "/samples.js";
 import { quietCollections } from "/state.js";
 import { number, seconds } from "/text.js";
@@ -35,14 +35,13 @@ export function showMetrics(text, at) {
   reads.push({ at, metrics });
   while (at - reads[0].at > 61000) reads.shift();
   const [now, before] = [reads[reads.length - 1], readBefore(10500)];
-  const { command } = document.body.dataset;
-  if (command === "serve") {
-    showFeedTiles(before, now);
-    showStreams(before, now);
-  } else if (command === "consumers") {
-    showConsumerTiles(before, now);
-  } else {
-    showIndexerTiles(before, now);
+  showTiles("tiles", [
+    ...hasRole("run") ? indexerTiles(before, now) : [],
+    ...hasRole("serve") ? feedTiles(before, now) : [],
+    ...hasRole("consumers") ? consumerTiles(before, now) : [],
+  ]);
+  if (hasRole("serve")) showStreams(before, now);
+  if (hasRole("run")) {
     showSources(before, now);
     showWorkers(now);
     showCollections(now);
@@ -51,9 +50,9 @@ export function showMetrics(text, at) {
 
 // ---- skua run ----
 
-function showIndexerTiles(before, now) {
+function indexerTiles(before, now) {
   const latency = (share) => seconds(quantile(before, now, "skua_commit_latency_seconds", share));
-  showTiles("tiles", [
+  return [
     ["events/s", number(rate(before, now, "skua_events_total"), 1)],
     ["rows/s", number(rate(before, now, "skua_rows_total"), 1)],
     ["lag", seconds(largestLag(now.metrics))],
@@ -61,7 +60,7 @@ function showIndexerTiles(before, now) {
     ["p99 to commit", latency(0.99)],
     ["in flight", number(total(now.metrics, "skua_in_flight_messages"))],
     ["dead letters since start", number(total(now.metrics, "skua_dead_letters_total"))],
-  ]);
+  ];
 }
 
 function showSources(before, now) {
@@ -110,24 +109,24 @@ function showCollections(now) {
 
 // ---- skua consumers run ----
 
-function showConsumerTiles(before, now) {
-  showTiles("tiles", [
-    ["changes/s", number(rate(before, now, "skua_consumer_changes_total"), 1)],
+function consumerTiles(before, now) {
+  return [
+    ["changes/s to projections", number(rate(before, now, "skua_consumer_changes_total"), 1)],
     ["batches/s", number(rate(before, now, "skua_consumer_batches_total"), 1)],
     ["failed batches since start", number(total(now.metrics, "skua_consumer_failures_total"))],
     ["builds since start", number(total(now.metrics, "skua_consumer_builds_total"))],
-  ]);
+  ];
 }
 
 // ---- skua serve ----
 
-function showFeedTiles(before, now) {
-  showTiles("tiles", [
+function feedTiles(before, now) {
+  return [
     ["open streams", number(total(now.metrics, "skua_feed_streams"))],
     ["changes/s to streams", number(rate(before, now, "skua_feed_stream_changes_total"), 1)],
     ["changes/s to webhooks and pull consumers", number(rate(before, now, "skua_feed_batch_changes_total"), 1)],
     ["clients refused or ended since start", number(total(now.metrics, "skua_feed_errors_total"))],
-  ]);
+  ];
 }
 
 const kForms = { sse: "/changes, server-sent events", websocket: "/changes, websocket", jetstream: "/subscribe" };

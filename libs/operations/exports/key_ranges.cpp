@@ -1,0 +1,50 @@
+#include "exports/key_ranges.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace skua::exports {
+namespace {
+
+/// The widths of neighbouring ranges differ at most by this factor.
+constexpr double kMostChange = 4;
+
+/// Returns the number of keys between two keys, which may not fit in an int64.
+std::uint64_t distance(std::int64_t from, std::int64_t to) {
+  return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+}
+
+}  // namespace
+
+std::optional<KeyBounds> KeyRanges::next() const {
+  if (is_over_ || next_ > last_) return std::nullopt;
+  const std::uint64_t left = distance(next_, last_);
+  if (width_ >= left) return KeyBounds{next_, last_};
+  return KeyBounds{next_, static_cast<std::int64_t>(static_cast<std::uint64_t>(next_) + width_)};
+}
+
+void KeyRanges::complete(std::uint64_t rows) {
+  const auto range = next();
+  if (!range) return;
+  if (range->last == last_) {
+    is_over_ = true;
+    return;
+  }
+  next_ = range->last + 1;
+  const double change =
+      rows == 0 ? kMostChange
+                : std::clamp(static_cast<double>(rows_a_range_) / static_cast<double>(rows),
+                             1 / kMostChange, kMostChange);
+  // Beyond 2^62 a width is that of all keys.
+  const double width = std::min((static_cast<double>(width_) + 1) * change, std::ldexp(1.0, 62));
+  width_ = static_cast<std::uint64_t>(std::max(width, 1.0)) - 1;
+}
+
+double part_before(KeyBounds bounds, std::int64_t next) {
+  if (next <= bounds.first) return 0;
+  if (next > bounds.last) return 1;
+  return static_cast<double>(distance(bounds.first, next)) /
+         (static_cast<double>(distance(bounds.first, bounds.last)) + 1);
+}
+
+}  // namespace skua::exports

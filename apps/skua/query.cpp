@@ -1,22 +1,16 @@
-#include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
-#include "atproto/syntax.hpp"
 #include "base/text.hpp"
 #include "command_line/display_text.hpp"
 #include "commands.hpp"
@@ -24,6 +18,7 @@
 #include "postgres/session.hpp"
 #include "query_list.hpp"
 #include "query_note.hpp"
+#include "query_run.hpp"
 #include "result_text.hpp"
 #include "settings.hpp"
 #include "watch_backfill.hpp"
@@ -57,14 +52,7 @@ const Option<std::optional<std::string>> kViewer(
     {.name = "--viewer",
      .type = "ACCOUNT",
      .meaning = "Leave out what this account does not see, by blocks and labels"},
-    [](const SettingValue& given) {
-      auto account = query_argument("account").read(given.value);
-      if (!account) {
-        throw UsageError(fmt::format("{}: '{}' is not an account: give {}", given.origin,
-                                     printable(given.value, 200), query_argument("account").form));
-      }
-      return std::move(*account);
-    });
+    [](const SettingValue& given) { return given.value; });
 const Option<std::optional<std::string>> kBefore(
     {.name = "--before",
      .type = "TIME|KEY",
@@ -93,31 +81,6 @@ std::vector<std::string> texts_of(const Invocation& invocation, const NamedQuery
   return texts;
 }
 
-/// One run of a query.
-struct Execution {
-  const NamedQuery& query;
-  postgres::Params params;
-  /// The statement returns one row more than the limit, which shows whether there are more rows.
-  std::string sql;
-};
-
-Execution execution_of(const NamedQuery& query, const std::vector<std::string>& values,
-                       std::optional<std::int64_t> limit, const QueryOptions& options) {
-  if (limit) ++*limit;
-  Execution execution{query, {}, statement_with_parameters(query, limit, options)};
-  for (const std::string& value : values) execution.params.text(value);
-  for (const auto& [name, value] : options) execution.params.text(value);
-  return execution;
-}
-
-postgres::Rows rows_of(postgres::Session& session, const Execution& execution, bool as_json) {
-  return session.execute(
-      {"query_" + execution.query.name,
-       as_json ? fmt::format("SELECT row_to_json(q)::text FROM (\n{}\n) AS q", execution.sql)
-               : execution.sql},
-      execution.params);
-}
-
 /// Returns whether each column of these rows has the type timestamptz. The server plans the query
 /// again, but does not run it.
 std::vector<bool> time_columns(postgres::Session& session, const Execution& execution,
@@ -136,26 +99,6 @@ std::vector<bool> time_columns(postgres::Session& session, const Execution& exec
   std::vector<bool> is_time;
   for (std::size_t i = 0; i < rows.columns(); ++i) is_time.push_back(found.boolean(0, i));
   return is_time;
-}
-
-/// Returns JSON with all characters beyond ASCII escaped.
-std::string json_text(const postgres::Rows& rows, std::size_t count, bool has_more,
-                      const std::vector<QueryNote>& notes) {
-  nlohmann::ordered_json result{{"rows", nlohmann::ordered_json::array()},
-                                {"more", has_more},
-                                {"notes", nlohmann::ordered_json::array()}};
-  for (std::size_t i = 0; i < count; ++i) {
-    result["rows"].push_back(nlohmann::ordered_json::parse(rows.text(i, 0)));
-  }
-  for (const QueryNote& note : notes) {
-    result["notes"].push_back({{"text", note.text}, {"commands", note.commands}});
-  }
-  return result.dump(2, ' ', true) + "\n";
-}
-
-void append(std::vector<QueryNote>& notes, std::vector<QueryNote> more) {
-  notes.insert(notes.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
 }
 
 QueryNote more_rows(std::int64_t limit) {
@@ -202,40 +145,11 @@ void print_answer(postgres::Session& session, const Execution& execution,
   print_notes(notes);
 }
 
-bool takes(const NamedQuery& query, std::string_view option) {
-  return std::find(query.options.begin(), query.options.end(), option) != query.options.end();
-}
-
-/// Returns whether a text begins with four numbers, as bsky.backlinks writes the column page_key.
-bool is_page_key(std::string_view text) {
-  for (int i = 0; i < 4; ++i) {
-    const std::string_view number = text.substr(0, text.find(' '));
-    std::int64_t value = 0;
-    const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (read.ec != std::errc() || read.ptr != number.data() + number.size()) return false;
-    if (number.size() == text.size()) return false;
-    text.remove_prefix(number.size() + 1);
-  }
-  return is_utf8(text);
-}
-
 QueryOptions options_of(const Invocation& invocation, const NamedQuery& query) {
-  QueryOptions options;
-  if (takes(query, "viewer") && invocation[kViewer]) options["viewer"] = *invocation[kViewer];
-  if (takes(query, "before") && invocation[kBefore]) {
-    const std::string& before = options["before"] = *invocation[kBefore];
-    if (is_before_a_time(query) && !parse_datetime(before)) {
-      throw UsageError(fmt::format(
-          "--before: '{}' is not a time such as 2026-07-04T14:38:08.085434+00:00, which "
-          "--json and --csv print",
-          printable(before, 200)));
-    }
-    if (!is_before_a_time(query) && !is_page_key(before)) {
-      throw UsageError(fmt::format("--before: '{}' is not a text of the column page_key",
-                                   printable(before, 200)));
-    }
-  }
-  return options;
+  QueryOptions given;
+  if (takes(query, "viewer") && invocation[kViewer]) given["viewer"] = *invocation[kViewer];
+  if (takes(query, "before") && invocation[kBefore]) given["before"] = *invocation[kBefore];
+  return read_options(query, given);
 }
 
 int list_queries(const Invocation& /*invocation*/) {

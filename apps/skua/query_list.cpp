@@ -12,6 +12,7 @@
 
 #include "atproto/syntax.hpp"
 #include "base/text.hpp"
+#include "command_line/display_text.hpp"
 #include "settings.hpp"
 
 namespace skua::cli {
@@ -180,6 +181,57 @@ std::vector<std::string> read_arguments(const NamedQuery& query,
 
 namespace {
 
+/// Returns whether a text begins with four numbers, as bsky.backlinks writes the column page_key.
+bool is_page_key(std::string_view text) {
+  for (int i = 0; i < 4; ++i) {
+    const std::string_view number = text.substr(0, text.find(' '));
+    std::int64_t value = 0;
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (read.ec != std::errc() || read.ptr != number.data() + number.size()) return false;
+    if (number.size() == text.size()) return false;
+    text.remove_prefix(number.size() + 1);
+  }
+  return is_utf8(text);
+}
+
+/// Returns whether the argument `before` of a query is a time. Otherwise it is a text of the column
+/// page_key.
+bool is_before_a_time(const NamedQuery& query) {
+  return query.statement.find("(/*before*/ null)::timestamptz") != std::string::npos;
+}
+
+}  // namespace
+
+bool takes(const NamedQuery& query, std::string_view option) {
+  return std::find(query.options.begin(), query.options.end(), option) != query.options.end();
+}
+
+QueryOptions read_options(const NamedQuery& query, const QueryOptions& given) {
+  QueryOptions options = given;
+  if (const auto viewer = options.find("viewer"); viewer != options.end()) {
+    auto account = query_argument("account").read(viewer->second);
+    if (!account) {
+      throw UsageError(fmt::format("viewer: '{}' is not an account: give {}",
+                                   printable(viewer->second, 200), query_argument("account").form));
+    }
+    viewer->second = std::move(*account);
+  }
+  if (const auto before = options.find("before"); before != options.end()) {
+    if (is_before_a_time(query) && !atproto::parse_datetime(before->second)) {
+      throw UsageError(fmt::format("before: '{}' is not a time such as "
+                                   "2026-07-04T14:38:08.085434+00:00, which JSON and CSV contain",
+                                   printable(before->second, 200)));
+    }
+    if (!is_before_a_time(query) && !is_page_key(before->second)) {
+      throw UsageError(fmt::format("before: '{}' is not a text of the column page_key",
+                                   printable(before->second, 200)));
+    }
+  }
+  return options;
+}
+
+namespace {
+
 bool take_prefix(std::string_view& line, std::string_view prefix) {
   if (!line.starts_with(prefix)) return false;
   line.remove_prefix(prefix.size());
@@ -294,10 +346,10 @@ std::pair<std::size_t, std::string_view> find_option(std::string_view statement)
   return first;
 }
 
-/// Returns the statement with `argument(i)` as its argument number i. The numbers of the arguments
-/// in `options` follow.
+/// Returns the statement with `argument(i)` as its argument number i, and a text for the limit. The
+/// numbers of the arguments in `options` follow.
 template <class Argument>
-std::string filled_statement(const NamedQuery& query, std::optional<std::int64_t> limit,
+std::string filled_statement(const NamedQuery& query, const std::optional<std::string>& limit,
                              const QueryOptions& options, Argument argument) {
   std::string sql;
   for (const StatementPart& part : parts_of(query.statement)) {
@@ -319,7 +371,7 @@ std::string filled_statement(const NamedQuery& query, std::optional<std::int64_t
         break;
       }
       case StatementPart::Kind::Limit:
-        sql += limit ? fmt::format("{}", *limit) : "null";
+        sql += limit.value_or("null");
     }
   }
   if (!query.limit && limit) sql += fmt::format("\nlimit {}", *limit);
@@ -372,8 +424,10 @@ std::vector<StatementPart> parts_of(std::string_view statement) {
   return parts;
 }
 
-std::string statement_with_parameters(const NamedQuery& query, std::optional<std::int64_t> limit,
+std::string statement_with_parameters(const NamedQuery& query, bool has_limit,
                                       const QueryOptions& options) {
+  std::optional<std::string> limit;
+  if (has_limit) limit = fmt::format("${}::int4", query.arguments.size() + options.size() + 1);
   return filled_statement(query, limit, options,
                           [](std::size_t i) { return fmt::format("${}::text", i + 1); });
 }
@@ -382,13 +436,10 @@ std::string statement_with_values(const NamedQuery& query, const std::vector<std
                                   std::optional<std::int64_t> limit, const QueryOptions& options) {
   std::vector<std::string> all = values;
   for (const auto& [name, value] : options) all.push_back(value);
-  return filled_statement(query, limit, options,
+  const auto limit_text = limit ? std::optional(std::to_string(*limit)) : std::nullopt;
+  return filled_statement(query, limit_text, options,
                           [&](std::size_t i) { return literal(all.at(i)); }) +
          ";\n";
-}
-
-bool is_before_a_time(const NamedQuery& query) {
-  return query.statement.find("(/*before*/ null)::timestamptz") != std::string::npos;
 }
 
 std::vector<std::string> columns_of(std::string_view statement) {

@@ -71,18 +71,22 @@ std::vector<StatementPart> parts_of(std::string_view statement);
 /// The values of optional arguments by name. Arguments without a value are null in the statement.
 using QueryOptions = std::map<std::string, std::string, std::less<>>;
 
+/// Returns whether a query takes an optional argument.
+bool takes(const NamedQuery& query, std::string_view option);
+
+/// Reads the values of optional arguments that the query takes. Throws UsageError for a value of
+/// another form.
+QueryOptions read_options(const NamedQuery& query, const QueryOptions& given);
+
 /// Returns the statement with the parameters $1, $2... of type text for its arguments, then for
-/// `options`. The statement returns at most `limit` rows; all rows if `limit` is nothing.
-std::string statement_with_parameters(const NamedQuery& query, std::optional<std::int64_t> limit,
+/// `options`, and one of type int4 for the maximum number of rows, if there is one.
+std::string statement_with_parameters(const NamedQuery& query, bool has_limit,
                                       const QueryOptions& options);
 
-/// Returns the statement for psql, with the values of the arguments as literals and a semicolon.
+/// Returns the statement for psql, with the values of the arguments as literals and a semicolon. It
+/// returns at most `limit` rows; all rows if `limit` is nothing.
 std::string statement_with_values(const NamedQuery& query, const std::vector<std::string>& values,
                                   std::optional<std::int64_t> limit, const QueryOptions& options);
-
-/// Returns whether the optional argument `before` of a query is a time. Otherwise it is a text of
-/// the column page_key.
-bool is_before_a_time(const NamedQuery& query);
 
 /// Returns the words for a user: the name of the query, and its arguments in capitals.
 std::string usage_of(const NamedQuery& query);

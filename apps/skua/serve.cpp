@@ -24,11 +24,14 @@
 #include "postgres/connection_string.hpp"
 #include "postgres/runtime.hpp"
 #include "postgres/session.hpp"
+#include "query_page.hpp"
 #include "run_pages.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
 #include "streams/feed_server.hpp"
 #include "watch_backfill.hpp"
+#include "xrpc/read_requests.hpp"
+#include "xrpc/record_methods.hpp"
 
 namespace skua::cli {
 namespace {
@@ -100,6 +103,7 @@ int serve(const Invocation& invocation) {
   options.webhooks.ca_file = invocation[kCaFile];
 
   streams::FeedMetrics metrics;
+  xrpc::ReadMetrics reads;
   WritingParts writing(runtime, invocation);
   const auto runtime_of_admin = admin_runtime(runtime.database_url);
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
@@ -117,24 +121,32 @@ int serve(const Invocation& invocation) {
                 .metrics =
                     [&] {
                       auto values = values_of(metrics);
+                      std::ranges::move(values_of(reads), std::back_inserter(values));
                       std::ranges::move(writing.metrics(), std::back_inserter(values));
                       std::ranges::move(values_of(admin.metrics()), std::back_inserter(values));
                       return status::labelled(std::move(values));
                     },
                 .loops = {&main_loop}});
   pages.add_routes(options.routes);
+  // Records and queries have threads of their own, so that slow queries do not delay records.
+  xrpc::ReadRequests records(runtime, {.session_name = "skua serve records"}, reads);
+  xrpc::add_record_methods(options.routes, records, reads);
+  xrpc::ReadRequests queries(runtime, {.session_name = "skua serve query"}, reads);
+  add_query_routes(options.routes, queries);
   const bool writes = options.serves_leased;
   admin.add_routes(options.routes);
   streams::FeedServer server(runtime, std::move(options), metrics);
   if (!is_loopback) {
     logger("serve")->warn(
-        "{} is not a loopback address: whoever reaches it can read all changes, without TLS and "
-        "without a password",
+        "{} is not a loopback address: whoever reaches it can read all changes and records, "
+        "without TLS and without a password",
         listen.text());
   }
   warn_of_plain_token(admin, listen.address);
   pages.start();
   admin.start();
+  records.start();
+  queries.start();
   server.start();
   if (writes) writing.start();
   print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
@@ -152,6 +164,8 @@ int serve(const Invocation& invocation) {
   stop_signal.limit_the_end();
   print_progress(fmt::format("stopping: closing {}", counted(server.clients(), "connection")));
   server.stop();
+  records.stop();
+  queries.stop();
   writing.stop();
   admin.stop();
   pages.stop();
@@ -166,7 +180,7 @@ int serve(const Invocation& invocation) {
 
 CommandSpecs serve_commands() {
   return {{"serve",
-           "Stream the changes of the database to other programs",
+           "Serve the changes and the records of the database to other programs",
            {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kWebhookTimeout, kCaFile,
             kAdminTokenFile, kServeConsumers, kProjectionThreads, kDatabase, kAllowUnsafeDatabase},
            serve}};

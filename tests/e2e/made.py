@@ -39,6 +39,8 @@ class Account:
         encoded = atproto.base64.b32encode(atproto.hashlib.sha256(name.encode()).digest()).decode().lower()
         self.did = "did:plc:" + encoded[:24]
         self.records = {}
+        # All blocks since the beginning, and the newest commit.
+        self.blocks, self.head = {}, None
         self.rev = None
         self.data = None
         network.send("#identity", did=self.did, handle=f"{name}.test")
@@ -81,8 +83,13 @@ class Account:
         if self.data is not None:
             fields["prevData"] = self.data
         self.network.send("#commit", **fields)
-        self.rev, self.data = rev, root
+        self.rev, self.data, self.head = rev, root, commit_cid
+        self.blocks.update({commit_cid: block, **nodes, **new_blocks})
         return cids
+
+    def car(self):
+        """The whole repository."""
+        return atproto.write_car(self.head, self.blocks)
 
     def put(self, collection, record, rkey=None):
         """One commit of one record; (uri, cid in text)."""

@@ -17,6 +17,7 @@
 #include "status/message_status.hpp"
 #include "streams/change_reader.hpp"
 #include "writer/worker_metrics.hpp"
+#include "xrpc/read_requests.hpp"
 
 namespace skua::app {
 
@@ -41,6 +42,7 @@ std::vector<pipeline::MetricDeclaration> metric_registry() {
   all.push_back(pages::problem_metric_declaration());
   add(values_of(admin::AdminMetrics()));
   add(values_of(streams::FeedMetrics()));
+  add(values_of(xrpc::ReadMetrics()));
   add(status::all_metrics(backfill::BackfillMetrics(), {}));
   return all;
 }

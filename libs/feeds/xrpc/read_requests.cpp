@@ -1,0 +1,130 @@
+#include "xrpc/read_requests.hpp"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/sql_error.hpp"
+
+namespace skua::xrpc {
+
+namespace {
+
+using http_server::error_response;
+using http_server::Exchange;
+using http_server::Response;
+
+/// The session only reads. It uses all plans of reports, while a session of the indexer prefers
+/// indexes. A statement is planned for its arguments: an account can have one record or a million.
+void prepare_reader(postgres::Session& session, std::chrono::milliseconds statement_time) {
+  session.run(
+      fmt::format("SET default_transaction_read_only = on; SET statement_timeout = '{}ms'; "
+                  "SET plan_cache_mode = force_custom_plan; RESET enable_seqscan; "
+                  "RESET enable_hashjoin; RESET enable_mergejoin",
+                  statement_time.count()));
+  const auto is_member = session.run(
+      "SELECT coalesce((SELECT pg_has_role(r.oid, 'MEMBER') FROM pg_roles AS r WHERE r.rolname = "
+      "'skua_reader'), false)");
+  if (is_member.boolean(0, 0)) session.run("SET ROLE skua_reader");
+}
+
+}  // namespace
+
+const char* name_of_request_end(std::size_t index) {
+  constexpr std::array<const char*, kRequestEnds> kNames = {"answered", "refused", "limited",
+                                                            "failed"};
+  return kNames.at(index);
+}
+
+ReadRequests::ReadRequests(postgres::Runtime& runtime, const Options& options, ReadMetrics& metrics)
+    : max_waiting_(options.max_waiting), metrics_(metrics) {
+  for (std::size_t i = 0; i < options.threads; ++i) {
+    threads_.push_back(std::make_unique<postgres::SessionThread>(
+        runtime,
+        postgres::SessionThread::Options{
+            .session_name = postgres::process_name(options.session_name),
+            .prepare = [time = options.statement_time](
+                           postgres::Session& session) { prepare_reader(session, time); },
+            .component = "http",
+            .failure = "requests for records are not answered",
+            .retries_sql_errors = true},
+        [this](postgres::LazySession& session, const std::stop_token& stop) {
+          return round(session, stop);
+        }));
+  }
+}
+
+void ReadRequests::add_route(http_server::Server::Routes& routes, const std::string& path,
+                             Answer answer) {
+  const Answer& kept = answers_.emplace_back(std::move(answer));
+  routes[path] = {
+      http_server::Method::Get,
+      [this, &kept](const std::shared_ptr<Exchange>& exchange) { accept(kept, exchange); }};
+}
+
+void ReadRequests::start() {
+  for (const auto& thread : threads_) thread->start();
+}
+
+void ReadRequests::stop() {
+  for (const auto& thread : threads_) thread->request_stop();
+  for (const auto& thread : threads_) thread->stop();
+}
+
+void ReadRequests::accept(const Answer& answer, const std::shared_ptr<Exchange>& exchange) {
+  const bool has_room = waiting_.with([&](std::deque<Waiting>& waiting) {
+    if (waiting.size() >= max_waiting_) return false;
+    waiting.push_back({&answer, exchange});
+    return true;
+  });
+  if (!has_room) {
+    exchange->answer(count(RequestEnd::Limited,
+                           error_response(429, "RateLimitExceeded", "too many requests wait")));
+    return;
+  }
+  for (const auto& thread : threads_) thread->notify();
+}
+
+std::chrono::milliseconds ReadRequests::round(postgres::LazySession& session,
+                                              const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kPause{1'000};
+  while (!stop.stop_requested()) {
+    const auto next = waiting_.with([](std::deque<Waiting>& waiting) -> std::optional<Waiting> {
+      if (waiting.empty()) return std::nullopt;
+      Waiting first = std::move(waiting.front());
+      waiting.pop_front();
+      return first;
+    });
+    if (!next) break;
+    next->exchange->answer(answer_of(session, *next));
+  }
+  return kPause;
+}
+
+Response ReadRequests::answer_of(postgres::LazySession& session, const Waiting& waiting) {
+  try {
+    Response response = (*waiting.answer)(session.get(), waiting.exchange->request());
+    const auto end = response.status == 200 ? RequestEnd::Answered : RequestEnd::Refused;
+    return count(end, std::move(response));
+  } catch (const postgres::SqlError& error) {
+    if (error.sqlstate() == postgres::kQueryCanceled ||
+        error.sqlstate() == postgres::kLockNotAvailable) {
+      return count(RequestEnd::Limited,
+                   error_response(503, "Timeout", "the database needs too long for this request"));
+    }
+    logger("http")->warn("a request is not answered: {}", postgres::error_text(error.what()));
+    return count(RequestEnd::Failed,
+                 error_response(503, "DatabaseUnavailable", "the database does not answer"));
+  }
+}
+
+Response ReadRequests::count(RequestEnd end, Response response) {
+  metrics_.requests.at(static_cast<std::size_t>(end)) += 1;
+  return response;
+}
+
+}  // namespace skua::xrpc

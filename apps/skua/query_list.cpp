@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "atproto/syntax.hpp"
 #include "base/text.hpp"
+#include "base/time.hpp"
 #include "command_line/display_text.hpp"
 #include "settings.hpp"
 
@@ -217,10 +219,11 @@ QueryOptions read_options(const NamedQuery& query, const QueryOptions& given) {
     viewer->second = std::move(*account);
   }
   if (const auto before = options.find("before"); before != options.end()) {
-    if (is_before_a_time(query) && !atproto::parse_datetime(before->second)) {
-      throw UsageError(fmt::format("before: '{}' is not a time such as "
-                                   "2026-07-04T14:38:08.085434+00:00, which JSON and CSV contain",
-                                   printable(before->second, 200)));
+    if (is_before_a_time(query) && !parse_datetime(before->second)) {
+      throw UsageError(
+          fmt::format("before: '{}' is not a time such as "
+                      "2026-07-04T14:38:08.085434+00:00, which JSON and CSV contain",
+                      printable(before->second, 200)));
     }
     if (!is_before_a_time(query) && !is_page_key(before->second)) {
       throw UsageError(fmt::format("before: '{}' is not a text of the column page_key",

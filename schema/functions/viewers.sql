@@ -1,4 +1,4 @@
--- What an account sees: blocks in both directions, and labels of trusted labelers (bsky.trusted_accounts). Functions with an
+-- What an account sees: blocks in both directions, and labels of trusted labelers (skua.trusted_accounts). Functions with an
 -- argument `viewer` call these. An account number of null stands for a person who is not signed in.
 --
 -- PL/pgSQL keeps the plan for the session, and each condition looks up an index.
@@ -22,7 +22,7 @@ BEGIN
   RETURN EXISTS (
     SELECT FROM bsky.labels l
     JOIN bsky.actors s ON s.id = l.actor_id AND s.active IS NOT FALSE
-    JOIN bsky.trusted_accounts t ON t.role = 'labeler' AND t.did = s.did
+    JOIN skua.trusted_accounts t ON t.role = 'labeler' AND t.did = s.did
     WHERE l.subject_actor = has_hiding_label.actor_id
       AND ((l.subject_collection = 0 AND l.subject_rkey = 0)
            OR (l.subject_collection = has_hiding_label.collection_id AND l.subject_rkey = has_hiding_label.rkey))
@@ -31,7 +31,7 @@ BEGIN
       AND NOT l.neg AND (l.exp IS NULL OR l.exp > now()));
 END
 $$;
-COMMENT ON FUNCTION bsky.has_hiding_label(int8, int8, int4, int8) IS 'Returns true if a label of a trusted labeler (bsky.trusted_accounts) hides a record from a viewer: !takedown, !suspend or !hide, of the record or of its account. !hide does not hide the viewer''s own records.';
+COMMENT ON FUNCTION bsky.has_hiding_label(int8, int8, int4, int8) IS 'Returns true if a label of a trusted labeler (skua.trusted_accounts) hides a record from a viewer: !takedown, !suspend or !hide, of the record or of its account. !hide does not hide the viewer''s own records.';
 
 CREATE OR REPLACE FUNCTION bsky.is_hidden_from(viewer_id int8, actor_id int8, collection_id int4, rkey int8) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$

@@ -145,7 +145,7 @@ SELECT 'at://' || a.did || '/app.bsky.graph.verification/' || bsky.rkey_text(t.a
        coalesce(subject.handle, subject.did) AS subject_name,
        bsky.has_doubtful_time(t.rkey, t.created_at) AS has_doubtful_time,
        bsky.rkey_text(t.actor_id, 13, t.rkey) AS rkey_text,
-       EXISTS (SELECT FROM bsky.trusted_accounts v WHERE v.role = 'verifier' AND v.did = a.did) AS is_trusted,
+       EXISTS (SELECT FROM skua.trusted_accounts v WHERE v.role = 'verifier' AND v.did = a.did) AS is_trusted,
        coalesce(t.handle <> '' AND t.handle = subject.handle AND t.display_name <> '' AND t.display_name = (
          SELECT p.display_name FROM bsky.profiles p WHERE p.actor_id = t.subject_actor AND p.rkey = bsky.rkey_number('self')), false) AS is_valid
 FROM bsky.verifications t
@@ -155,5 +155,5 @@ WHERE a.active IS NOT FALSE;
 SELECT skua.comment_on_reference('verifications', 'subject', 'the verified account');
 SELECT skua.comment_on_records('verifications', 'app.bsky.graph.verification', 'Verifications of accounts by other accounts');
 COMMENT ON COLUMN bsky.verifications_view.verified_handle IS 'The handle of the verified account when it was verified. The verification is valid only while the account has this handle.';
-COMMENT ON COLUMN bsky.verifications_view.is_trusted IS 'True if the author is a trusted verifier (bsky.trusted_accounts). Other verifications do not count.';
+COMMENT ON COLUMN bsky.verifications_view.is_trusted IS 'True if the author is a trusted verifier (skua.trusted_accounts). Other verifications do not count.';
 COMMENT ON COLUMN bsky.verifications_view.is_valid IS 'True if the verified account still has this handle and this display name.';

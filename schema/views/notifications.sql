@@ -22,8 +22,8 @@ WHERE a.active IS NOT FALSE
   AND (SELECT p.is_deleted FROM bsky.posts p
        WHERE t.subject_collection = 1 AND p.actor_id = t.subject_actor AND p.rkey = t.subject_rkey) IS NOT TRUE
   AND (t.reason NOT IN (9, 10)
-       OR EXISTS (SELECT FROM bsky.trusted_accounts v WHERE v.role = 'verifier' AND v.did = a.did));
-COMMENT ON VIEW bsky.notifications_view IS 'Notifications by active accounts, without those about deleted posts, those to deleted accounts, and verifications by accounts that are no trusted verifiers (bsky.trusted_accounts). bsky.notifications_of returns those of one account.';
+       OR EXISTS (SELECT FROM skua.trusted_accounts v WHERE v.role = 'verifier' AND v.did = a.did));
+COMMENT ON VIEW bsky.notifications_view IS 'Notifications by active accounts, without those about deleted posts, those to deleted accounts, and verifications by accounts that are no trusted verifiers (skua.trusted_accounts). bsky.notifications_of returns those of one account.';
 COMMENT ON COLUMN bsky.notifications_view.recipient_did IS 'The DID of the notified account.';
 COMMENT ON COLUMN bsky.notifications_view.recipient_handle IS 'The handle of the notified account; null if it is not known.';
 COMMENT ON COLUMN bsky.notifications_view.reason IS 'like, repost, follow, mention, quote, reply, verified, unverified or starterpack-joined; like-via-repost and repost-via-repost: of a post that the recipient reposted.';

@@ -122,7 +122,7 @@ SELECT a.did,
                      WHEN count(*) > 0 THEN 'invalid' END
          FROM bsky.verifications v
          JOIN bsky.actors issuer ON issuer.id = v.actor_id AND issuer.active IS NOT FALSE
-         JOIN bsky.trusted_accounts trusted ON trusted.role = 'verifier' AND trusted.did = issuer.did
+         JOIN skua.trusted_accounts trusted ON trusted.role = 'verifier' AND trusted.did = issuer.did
          WHERE v.subject_actor = a.id), 'none') END AS verification,
        'https://bsky.app/profile/' || a.did AS url
 FROM bsky.actors a
@@ -147,5 +147,5 @@ COMMENT ON COLUMN bsky.actors_view.follows IS 'The number of accounts that it fo
 COMMENT ON COLUMN bsky.actors_view.posts IS 'The number of its posts, including replies. Null unless the projection actor_stats is current (bsky.is_current).';
 COMMENT ON COLUMN bsky.actors_view.name IS 'The handle of the account, or its DID if the account has no handle.';
 COMMENT ON COLUMN bsky.actors_view.account_created_at IS 'The time of the first operation of the DID in the PLC directory; null unless `skua identity import` has read it.';
-COMMENT ON COLUMN bsky.actors_view.verification IS 'valid: a trusted verifier (bsky.trusted_accounts) verified the account, which still has the verified handle and display name. invalid: it has another one. none: no trusted verifier verified the account, or it has no handle.';
+COMMENT ON COLUMN bsky.actors_view.verification IS 'valid: a trusted verifier (skua.trusted_accounts) verified the account, which still has the verified handle and display name. invalid: it has another one. none: no trusted verifier verified the account, or it has no handle.';
 COMMENT ON COLUMN bsky.actors_view.url IS 'The URL of the profile on bsky.app.';

@@ -791,13 +791,13 @@ TEST_F(OwnProjectionsTest, a_slow_projection_delays_no_built_in_one) {
 /// after one attempt each; each step of the slow workload ends after the time of their file.
 TEST_F(OwnProjectionsTest, slow_projections_leave_the_threads_of_quick_ones) {
   for (const char* name : {"endless", "endless_too"}) {
-    store(named(with_fold(kEndless, "-- batch seconds: 1\n"), name));
+    store(named(with_fold(kEndless, "-- batch seconds: 2\n"), name));
     consume(name, 1, "pause", R"({"pause_ms": 0, "max_attempts": 1})");
   }
   store(kLiked);
   consume("liked");
   test::ManualClock clock;
-  SlowProjections slow(clock, std::chrono::milliseconds(50));
+  SlowProjections slow(clock, std::chrono::milliseconds(1'000));
   ConsumerMetrics metrics;
   std::vector<std::string> batches;
   const auto step = [&](bool takes_slow) {

@@ -26,7 +26,7 @@ class Records:
 
     def __init__(self, database, found, statuses=None, deleted_posts=frozenset()):
         self.recount, self.statuses, self.deleted_posts = found, statuses or {}, deleted_posts
-        rows = database.rows("select did from bsky.trusted_accounts where role = 'verifier'")
+        rows = database.rows("select did from skua.trusted_accounts where role = 'verifier'")
         self.trusted = {row["did"] for row in rows}
         self.hidden = {did for did, status in self.statuses.items() if status}
         rows = database.rows(f"select uri, {microseconds('indexed_at')} as at from bsky.all_records")

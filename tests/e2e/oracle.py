@@ -16,6 +16,8 @@ import limits
 import post_content
 
 RECORDS = pathlib.Path(__file__).resolve().parents[2] / "libs/foundation/records"
+# 0001-01-02 and 9999-12-30, in microseconds: earlier and later times are stored as these.
+FIRST_TIME, LAST_TIME = -62135510400000000, 253402128000000000
 WITHOUT_CREATED_AT = {
     "app.bsky.actor.profile", "chat.bsky.actor.declaration", "app.bsky.notification.declaration",
     "com.germnetwork.declaration", "app.bsky.actor.contentVisibilityDeclaration",
@@ -202,7 +204,8 @@ def inexact_fields(collection, record):
     """The fields, and the members with `$`, that stay in `extra` because their columns do not tell the exact value."""
     extra = {} if "$type" in record else {"$type": None}
     created = record.get("createdAt")
-    if created is not None and not atproto.is_usual_datetime(created):
+    micros = atproto.datetime_microseconds(created)[0] if created else 0
+    if created is not None and (micros != stored_time(micros) or not atproto.is_usual_datetime(created)):
         extra["createdAt"] = created
     for key in ("avatar", "banner"):
         if key in record and "ref" in record[key]:
@@ -220,6 +223,10 @@ def inexact_fields(collection, record):
 
 
 RULES = ("mentionRule", "followingRule", "followerRule", "listRule")
+
+
+def stored_time(microseconds):
+    return min(max(microseconds, FIRST_TIME), LAST_TIME)
 
 
 class Tables:
@@ -249,7 +256,7 @@ class Tables:
             columns.update(collection_id=collection, record=record)
             return "records", (did, collection, number), columns, invalid
         created = record.get("createdAt")
-        columns["created_at"], _ = atproto.datetime_microseconds(created) if created else (None, True)
+        columns["created_at"] = stored_time(atproto.datetime_microseconds(created)[0]) if created else None
         extra = inexact_fields(collection, record)
         taken = fill(table, self.own_columns[table], record, columns, extra)
         extra.update({key: record[key] for key in record.keys() - taken - {"$type", "createdAt"}})

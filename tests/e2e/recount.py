@@ -193,7 +193,8 @@ class Recount:
         return dict(counts)
 
     def sort_at(self, uri, indexed_at):
-        return min(atproto.datetime_microseconds(self.records[uri]["createdAt"])[0], indexed_at[uri])
+        created_at = self.records[uri].get("createdAt")  # a profile can have none
+        return min(atproto.datetime_microseconds(created_at)[0], indexed_at[uri]) if created_at else indexed_at[uri]
 
     def notifications(self):
         """{(recipient, uri of the record, reason, uri of the subject or None)}"""

@@ -45,7 +45,7 @@ class RandomNetworks(EndToEnd):
 
     def trust(self, role, *dids):
         values = ", ".join(f"('{role}', '{did}')" for did in dids)
-        self.db.run(f"insert into bsky.trusted_accounts (role, did) values {values}")
+        self.db.run(f"insert into skua.trusted_accounts (role, did) values {values}")
 
     def label(self, records, seed):
         """Labels of random accounts and posts. Returns those in force of the trusted labeler."""

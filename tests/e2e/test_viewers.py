@@ -138,7 +138,7 @@ class Viewers(EndToEnd):
         self.assertEqual(set(self.column(shown.format(self.ann.did))), posts.keys() - {"taken down", "suspended"})
         self.label(self.ann.did, "!takedown")
         self.assertEqual(self.column(shown.format(self.bob.did)), [])
-        self.db.run("delete from bsky.trusted_accounts where role = 'labeler'")
+        self.db.run("delete from skua.trusted_accounts where role = 'labeler'")
         self.assertEqual(set(self.column(shown.format(self.bob.did))), set(posts))
 
     # Threads.
@@ -387,7 +387,7 @@ class Viewers(EndToEnd):
 
     def test_verifications_by_trusted_verifiers_notify_and_so_does_their_removal(self):
         """verification.ts: notifsForInsert, notifsForDelete; data-plane/server/routes/profile.ts: trustedVerifier"""
-        self.db.run(f"insert into bsky.trusted_accounts values ('verifier', '{self.ann.did}')")
+        self.db.run(f"insert into skua.trusted_accounts values ('verifier', '{self.ann.did}')")
         first = self.verify(self.ann, self.bob)
         second = self.verify(self.ann, self.bob)
         self.verify(self.cy, self.bob)
@@ -409,7 +409,7 @@ class Viewers(EndToEnd):
         self.assertEqual(sorted(self.notified(self.bob)), ["unverified by ann", "verified by ann", "verified by ann"])
 
     def test_a_second_verification_notifies_when_the_first_one_is_removed(self):
-        self.db.run(f"insert into bsky.trusted_accounts values ('verifier', '{self.ann.did}')")
+        self.db.run(f"insert into skua.trusted_accounts values ('verifier', '{self.ann.did}')")
         first = self.verify(self.ann, self.bob)
         self.store()
         second = self.verify(self.ann, self.bob)
@@ -430,7 +430,7 @@ class Viewers(EndToEnd):
                                 f"where a.did = '{self.bob.did}'")
 
         self.assertEqual(state(), [{"is_trusted": False, "is_valid": True, "verification": "none"}])
-        self.db.run(f"insert into bsky.trusted_accounts values ('verifier', '{self.ann.did}')")
+        self.db.run(f"insert into skua.trusted_accounts values ('verifier', '{self.ann.did}')")
         self.assertEqual(state(), [{"is_trusted": True, "is_valid": True, "verification": "valid"}])
         self.put(self.bob, "actor.profile", {"displayName": "Robert"}, "self")
         self.store()

@@ -341,7 +341,7 @@ TEST(FrameDecoderTest, odd_records_are_no_bad_ones) {
   EXPECT_EQ(post_of(frame, 0).text, std::string("a\0b", 3));
   EXPECT_EQ(change_of(frame, 1).rkey, long_rkey);
   EXPECT_EQ(change_of(frame, 2).rkey, "cjzzzzzzzzzzz");
-  EXPECT_EQ(format_datetime(*post_of(frame, 3).created_at), "0001-01-01T00:00:00.000000Z");
+  EXPECT_EQ(format_datetime(*post_of(frame, 3).created_at), "0001-01-02T00:00:00.000000Z");
   EXPECT_EQ(change_of(frame, 4).record.invalid_reason, "createdAt: missing");
   EXPECT_EQ(json::parse(change_of(frame, 4).record.json), no_time);
   EXPECT_EQ(change_of(frame, 5).record.json, R"({"a":1})");

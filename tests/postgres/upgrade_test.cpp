@@ -16,6 +16,10 @@ namespace {
 /// time, except some.
 const std::string kUndo = R"(
 DROP SCHEMA projections CASCADE;
+DROP INDEX bsky.posts_out_of_order, bsky.reposts_out_of_order;
+DROP TABLE skua.trusted_accounts CASCADE;
+ALTER TABLE bsky.records DROP COLUMN block CASCADE;
+DELETE FROM skua.reader_tables WHERE name = 'trusted_accounts';
 ALTER TABLE skua.consumers DROP CONSTRAINT consumers_definition, DROP COLUMN definition;
 DROP TABLE skua.projections;
 DELETE FROM skua.reader_tables WHERE name = 'projections';

@@ -106,8 +106,18 @@ std::chrono::milliseconds ReadRequests::round(postgres::LazySession& session,
 }
 
 Response ReadRequests::answer_of(postgres::LazySession& session, const Waiting& waiting) {
+  const auto answer = [&] { return (*waiting.answer)(session.get(), waiting.exchange->request()); };
+  // A session learns only from its next statement that its connection broke.
+  const auto answer_after_loss = [&] {
+    try {
+      return answer();
+    } catch (const postgres::SqlError& error) {
+      if (!error.is_unreachable()) throw;
+    }
+    return answer();
+  };
   try {
-    Response response = (*waiting.answer)(session.get(), waiting.exchange->request());
+    Response response = answer_after_loss();
     const auto end = response.status == 200 ? RequestEnd::Answered : RequestEnd::Refused;
     return count(end, std::move(response));
   } catch (const postgres::SqlError& error) {

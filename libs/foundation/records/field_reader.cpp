@@ -312,7 +312,7 @@ std::optional<Timestamp> FieldReader::as_datetime(std::string_view key,
     return std::nullopt;
   }
   const Timestamp instant = std::clamp(datetime->instant, kFirstTime, kLastTime);
-  if (!is_usual_text(text, instant)) keep(key);
+  if (instant != datetime->instant || !is_usual_text(text, instant)) keep(key);
   return instant;
 }
 

@@ -45,7 +45,6 @@ CREATE UNIQUE INDEX rkeys_pkey ON bsky.rkeys USING btree (actor_id, collection_i
 CREATE UNIQUE INDEX starter_packs_pkey ON bsky.starter_packs USING btree (actor_id, rkey);
 CREATE UNIQUE INDEX statuses_pkey ON bsky.statuses USING btree (actor_id, rkey);
 CREATE UNIQUE INDEX threadgates_pkey ON bsky.threadgates USING btree (actor_id, rkey);
-CREATE UNIQUE INDEX trusted_accounts_pkey ON bsky.trusted_accounts USING btree (role, did);
 CREATE UNIQUE INDEX verifications_pkey ON bsky.verifications USING btree (actor_id, rkey);
 CREATE INDEX verifications_subject ON bsky.verifications USING btree (subject_actor);
 CREATE UNIQUE INDEX visibility_declarations_pkey ON bsky.visibility_declarations USING btree (actor_id, rkey);

@@ -587,7 +587,7 @@ class Bootstrap(Backfill):
     def test_killed_at_every_step(self):
         network = self.network(accounts=10, records=200, arguments=["--page", 2])
         for point in ("before_drop_commit:1", "after_drop_commit:1", "before_page_commit:2", "after_page_commit:2",
-                      "before_index_commit:1", "after_index_commit:1", "before_index_commit:7", "after_index_commit:16"):
+                      "before_index_commit:1", "after_index_commit:1", "before_index_commit:7", "after_index_commit:18"):
             with self.subTest(point):
                 database = self.database()
                 indexes = database.value(self.INDEXES)
@@ -595,7 +595,7 @@ class Bootstrap(Backfill):
                 environment = self.environment_at(database, network)
                 program = self.start(arguments, {**environment, "SKUA_CRASH_AT": point})
                 self.assertEqual(program.wait(60), -signal.SIGKILL, program.tail())
-                is_over = point == "after_index_commit:16"
+                is_over = point == "after_index_commit:18"
                 again = self.start(arguments[:-1 if is_over else None], environment)
                 self.assertEqual(again.wait(60), 0, again.tail())
                 self.assertEqual(again.says("bootstrap: done"), not is_over)

@@ -102,4 +102,5 @@ CREATE UNIQUE INDEX retention_pkey ON skua.retention USING btree (collection);
 CREATE UNIQUE INDEX schema_files_pkey ON skua.schema_files USING btree (name);
 CREATE UNIQUE INDEX tombstones_pkey ON skua.tombstones USING btree (actor_id, collection_id, rkey);
 CREATE INDEX tombstones_source_seq ON skua.tombstones USING btree (source, seq);
+CREATE UNIQUE INDEX trusted_accounts_pkey ON skua.trusted_accounts USING btree (role, did);
 CREATE UNIQUE INDEX waiting_changes_pkey ON skua.waiting_changes USING btree (consumer_id, lane, actor_id, pos);

@@ -23,7 +23,7 @@ using postgres::Session;
 using testing::HasSubstr;
 
 /// Secondary indexes of the schema: a new one is one more here.
-constexpr std::size_t kIndexes = 16;
+constexpr std::size_t kIndexes = 18;
 
 class BootstrapIndexesTest : public test::PostgresTest {
  protected:

@@ -149,7 +149,7 @@ QueryOptions options_of(const Invocation& invocation, const NamedQuery& query) {
   QueryOptions given;
   if (takes(query, "viewer") && invocation[kViewer]) given["viewer"] = *invocation[kViewer];
   if (takes(query, "before") && invocation[kBefore]) given["before"] = *invocation[kBefore];
-  return read_options(query, given);
+  return read_options(query, given, "--");
 }
 
 int list_queries(const Invocation& /*invocation*/) {

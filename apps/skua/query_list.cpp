@@ -208,12 +208,13 @@ bool takes(const NamedQuery& query, std::string_view option) {
   return std::find(query.options.begin(), query.options.end(), option) != query.options.end();
 }
 
-QueryOptions read_options(const NamedQuery& query, const QueryOptions& given) {
+QueryOptions read_options(const NamedQuery& query, const QueryOptions& given,
+                          std::string_view prefix) {
   QueryOptions options = given;
   if (const auto viewer = options.find("viewer"); viewer != options.end()) {
     auto account = query_argument("account").read(viewer->second);
     if (!account) {
-      throw UsageError(fmt::format("viewer: '{}' is not an account: give {}",
+      throw UsageError(fmt::format("{}viewer: '{}' is not an account: give {}", prefix,
                                    printable(viewer->second, 200), query_argument("account").form));
     }
     viewer->second = std::move(*account);
@@ -221,12 +222,12 @@ QueryOptions read_options(const NamedQuery& query, const QueryOptions& given) {
   if (const auto before = options.find("before"); before != options.end()) {
     if (is_before_a_time(query) && !parse_datetime(before->second)) {
       throw UsageError(
-          fmt::format("before: '{}' is not a time such as "
+          fmt::format("{}before: '{}' is not a time such as "
                       "2026-07-04T14:38:08.085434+00:00, which JSON and CSV contain",
-                      printable(before->second, 200)));
+                      prefix, printable(before->second, 200)));
     }
     if (!is_before_a_time(query) && !is_page_key(before->second)) {
-      throw UsageError(fmt::format("before: '{}' is not a text of the column page_key",
+      throw UsageError(fmt::format("{}before: '{}' is not a text of the column page_key", prefix,
                                    printable(before->second, 200)));
     }
   }

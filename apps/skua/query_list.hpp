@@ -75,8 +75,9 @@ using QueryOptions = std::map<std::string, std::string, std::less<>>;
 bool takes(const NamedQuery& query, std::string_view option);
 
 /// Reads the values of optional arguments that the query takes. Throws UsageError for a value of
-/// another form.
-QueryOptions read_options(const NamedQuery& query, const QueryOptions& given);
+/// another form; the error has the name of the argument after `prefix`, such as `--`.
+QueryOptions read_options(const NamedQuery& query, const QueryOptions& given,
+                          std::string_view prefix);
 
 /// Returns the statement with the parameters $1, $2... of type text for its arguments, then for
 /// `options`, and one of type int4 for the maximum number of rows, if there is one.

@@ -56,7 +56,7 @@ QueryOptions options_of_request(const Request& request, const NamedQuery& query)
   for (const std::string& name : query.options) {
     if (auto text = http_server::parameter(request, name)) given[name] = std::move(*text);
   }
-  return read_options(query, given);
+  return read_options(query, given, "");
 }
 
 std::int64_t limit_of_request(const Request& request, const NamedQuery& query) {

@@ -10,7 +10,7 @@ import oracle
 
 OWN_IN_TABLES = {"rev", "indexed_at"}
 # sort_at is the earlier of two times, and one of them is indexed_at. Keys are compared as URIs.
-OWN_IN_VIEWS = (r"^(rev|mentions|indexed_at|(.+_)?sort_at|collection_id|.+_collection|(author_|subject_|recipient_)?name|"
+OWN_IN_VIEWS = (r"^(rev|mentions|indexed_at|(.+_)?sort_at|collection_id|.+_collection|(author_|subject_|recipient_|parent_|quote_)?name|"
                 r"(.*_)?(handle|actor|actor_id|rkey))$")
 # It is in the record, and names another account.
 SAID_HANDLE = "verified_handle"

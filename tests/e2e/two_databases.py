@@ -10,7 +10,7 @@ import oracle
 
 OWN_IN_TABLES = {"rev", "indexed_at"}
 # sort_at is the earlier of two times, and one of them is indexed_at. Keys are compared as URIs.
-OWN_IN_VIEWS = (r"^(rev|mentions|indexed_at|(.+_)?sort_at|collection_id|.+_collection|(author_|subject_|recipient_|parent_|quote_)?name|"
+OWN_IN_VIEWS = (r"^(rev|mentions|indexed_at|sort_at|collection_id|.+_collection|(author_|subject_|recipient_)?name|"
                 r"(.*_)?(handle|actor|actor_id|rkey))$")
 # It is in the record, and names another account.
 SAID_HANDLE = "verified_handle"
@@ -42,10 +42,10 @@ class Content:
         """The rows of some accounts in the views of records, counted: each view's name and JSON without the values
         that belong to one database."""
         among = ", ".join(f"'{did}'" for did in dids)
-        # The views of pairs follow from the tables. They leave out followed accounts that are inactive, and the
-        # repositories do not tell which ones are.
+        # The views of pairs, replies and quotes follow from the tables. They leave out pairs with an inactive account, and
+        # the repositories do not tell which ones are.
         views = self.database.run("select relname from pg_class where relkind = 'v' "
-                                  "and relname <> 'actors_view' and relname !~ '_pairs$' "
+                                  "and relname <> 'actors_view' and relname !~ '_pairs$|^(replies|quotes)_view$' "
                                   "and relnamespace = 'bsky'::regnamespace and exists (select from pg_attribute "
                                   "where attrelid = pg_class.oid and attname = 'did')").split()
         text = self.database.run(" union all ".join(

@@ -67,7 +67,7 @@ SELECT l.actor_id, l.rkey FROM {keys} AS k JOIN bsky.likes AS l USING (actor_id,
 SELECT actor_id, count(*) AS likes FROM {own_likes} GROUP BY actor_id
 """
 # {consumer: a part of its reason}
-BROKEN = {"lang_days": "does not exist", "post_stats": "likes", "down": "refused", "archive": "collections is not a list",
+BROKEN = {"lang_days": "was dropped", "post_stats": "likes", "down": "refused", "archive": "collections is not a list",
           "endless": "statement timeout", "post_rules retired": "mine"}
 OTHERS = ("actor_stats", "notifications", "tag_trends", "post_rules", "engagement", "follow_days", "works", "mirror")
 PROJECTIONS = ("lang_days", "post_stats", "endless", "actor_stats", "notifications", "tag_trends", "post_rules", "engagement",

@@ -186,8 +186,8 @@ struct Export {
 };
 
 exports::Selection read_selection(const NamedSource& named, const Invocation& invocation) {
-  const exports::Selection selection{.since = invocation[kExportSince],
-                                     .millionths = invocation[kExportSample]};
+  exports::Selection selection{.since = invocation[kExportSince],
+                               .millionths = invocation[kExportSample]};
   if (selection.since && !exports::time_of(named.source)) {
     throw UsageError(fmt::format(
         "--since: {} has none of the columns sort_at, created_at and indexed_at", named.name));

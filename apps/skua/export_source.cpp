@@ -26,6 +26,7 @@ std::string meant(std::string_view word, const std::vector<std::string>& known) 
 [[noreturn]] void refuse_name(const std::string& word,
                               const std::vector<exports::Relation>& relations) {
   std::vector<std::string> names;
+  names.reserve(relations.size());
   for (const exports::Relation& relation : relations) names.push_back(relation.name);
   if (!word.starts_with(kSchemaPrefix)) {
     for (const NamedQuery& query : named_queries()) names.push_back(query.name);
@@ -126,6 +127,7 @@ std::vector<exports::Column> chosen_columns(const NamedSource& named,
     });
     if (found == all.end()) {
       std::vector<std::string> known;
+      known.reserve(all.size());
       for (const exports::Column& column : all) known.push_back(column.name);
       throw UsageError(fmt::format("--columns: {} has no column '{}'{} Its columns are {}",
                                    named.name, printable(name, 200),

@@ -135,8 +135,7 @@ void note_that_owner_is_needed(postgres::Session& session) {
 /// Stores and logs that the upkeep of one consumer failed. The upkeep of this consumer is repeated
 /// after a minute, and other consumers continue. The caller handles failures of the server.
 void note_failure(postgres::Session& session, std::int32_t consumer_id, std::string_view name,
-                  std::string_view what, const postgres::SqlError& error,
-                  const Problem& code = problem("consumer-stuck")) {
+                  std::string_view what, const postgres::SqlError& error, const Problem& code) {
   session.execute(sql::consumers_upkeep_failed, consumer_id,
                   fmt::format("{}{}", what, error.what()));
   logger("feed")->error("{}: {}{}", name, what, with_code(error.what(), code));
@@ -266,9 +265,10 @@ bool build_projection(postgres::Session& session, ConsumerMetrics& metrics,
       if (ends_upkeep(error, stop)) throw;
       if (is_left_to_slow(workload, id, name, error)) continue;
       // ConsumerJudgement says that the build failed.
-      note_failure(session, id, projection->name, "", error);
+      note_failure(session, id, projection->name, "", error, problem("consumer-stuck"));
     } catch (const std::invalid_argument& error) {
-      note_failure(session, id, projection->name, "", postgres::SqlError(error.what(), ""));
+      note_failure(session, id, projection->name, "", postgres::SqlError(error.what(), ""),
+                   problem("consumer-stuck"));
     }
   }
   return false;
@@ -320,7 +320,8 @@ void check_consumer(postgres::Session& session, const Consumer& consumer, std::i
     if (ends_upkeep(error, stop)) throw;
     if (is_left_to_slow(workload, consumer.id, consumer.name, error)) return;
     note_failure(session, consumer.id, consumer.name,
-                 "its tables cannot be compared with the records: ", error);
+                 "its tables cannot be compared with the records: ", error,
+                 problem("consumer-stuck"));
   }
 }
 

@@ -61,7 +61,7 @@ json only_member(Parameter parameter, const std::string& body) {
 }
 
 std::string text_in(const json& value, std::string_view name) {
-  const std::string text = value.is_string() ? value.get<std::string>() : std::string();
+  std::string text = value.is_string() ? value.get<std::string>() : std::string();
   // The check for a zero byte is needed because a PostgreSQL text cannot contain one.
   if (text.empty() || text.size() > kLongestName || text.find('\0') != std::string::npos) {
     refuse(fmt::format("{} is a text of 1 to {} bytes", name, kLongestName));
@@ -70,7 +70,7 @@ std::string text_in(const json& value, std::string_view name) {
 }
 
 std::string did_in(const json& value) {
-  const std::string text = value.is_string() ? value.get<std::string>() : std::string();
+  std::string text = value.is_string() ? value.get<std::string>() : std::string();
   if (const auto account = atproto::check_account_did(text); !account) {
     refuse("did is " + account.error().message());
   }

@@ -142,6 +142,7 @@ std::string_view copy_options(Format format) {
 std::string head_line(const std::vector<Column>& columns, Format format) {
   if (format == Format::Jsonl) return "";
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (const Column& column : columns) names.push_back(csv_field(column.name));
   return fmt::format("{}\n", fmt::join(names, ","));
 }
@@ -149,6 +150,7 @@ std::string head_line(const std::vector<Column>& columns, Format format) {
 std::string parquet_statement(const std::vector<Column>& columns, std::string_view jsonl_file,
                               std::string_view parquet_file) {
   std::vector<std::string> types;
+  types.reserve(columns.size());
   for (const Column& column : columns) {
     types.push_back(fmt::format("  {}: '{}'", quoted_name(column.name), duckdb_type(column.type)));
   }

@@ -158,6 +158,7 @@ class Check {
   void check_sample() {
     const auto tables = checked_tables(scope_);
     std::vector<std::int64_t> ends;
+    ends.reserve(tables.size());
     for (const CheckedTable& checked : tables) {
       ends.push_back((ends.empty() ? 0 : ends.back()) + blocks_of(session_, checked.table->name()));
     }

@@ -91,7 +91,7 @@ def fill(database, rows=10_000, accounts=500, known=20_000):
         "'required', a.attnotnull and not a.atthasdef)) as columns "
         "from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped "
         "join pg_type t on t.oid = a.atttypid where c.relnamespace = 'bsky'::regnamespace and c.relkind = 'r' "
-        "and c.relname not in ('actors', 'collections', 'rkeys', 'trusted_accounts') group by 1")
+        "and c.relname not in ('actors', 'collections', 'rkeys') group by 1")
     for table in tables:
         values = {column["name"]: _value(column, table["name"]) for column in table["columns"]}
         values = {name: value.format(**names) for name, value in values.items() if value}

@@ -129,9 +129,12 @@ int serve(const Invocation& invocation) {
                 .loops = {&main_loop}});
   pages.add_routes(options.routes);
   // Records and queries have threads of their own, so that slow queries do not delay records.
-  xrpc::ReadRequests records(runtime, {.session_name = "skua serve records"}, reads);
+  const std::size_t sessions = invocation[kReadSessions];
+  xrpc::ReadRequests records(runtime, {.session_name = "skua serve records", .threads = sessions},
+                             reads);
   xrpc::add_record_methods(options.routes, records, reads);
-  xrpc::ReadRequests queries(runtime, {.session_name = "skua serve query"}, reads);
+  xrpc::ReadRequests queries(runtime, {.session_name = "skua serve query", .threads = sessions},
+                             reads);
   add_query_routes(options.routes, queries);
   const bool writes = options.serves_leased;
   admin.add_routes(options.routes);
@@ -181,8 +184,9 @@ int serve(const Invocation& invocation) {
 CommandSpecs serve_commands() {
   return {{"serve",
            "Serve the changes and the records of the database to other programs",
-           {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kWebhookTimeout, kCaFile,
-            kAdminTokenFile, kServeConsumers, kProjectionThreads, kDatabase, kAllowUnsafeDatabase},
+           {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kReadSessions, kWebhookTimeout,
+            kCaFile, kAdminTokenFile, kServeConsumers, kProjectionThreads, kDatabase,
+            kAllowUnsafeDatabase},
            serve}};
 }
 

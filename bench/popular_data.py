@@ -34,8 +34,9 @@ from (select id, n, now() - interval '400 days' * (1 - n::float8 / {popular}) as
 insert into bsky.lists (rkey, rev, indexed_at, created_at, actor_id, cid, name, purpose)
 select pg_temp.key(now(), 0), 1, now(), now(), {owner}, sha256(''), 'Very long', 'app.bsky.graph.defs#curatelist';
 insert into bsky.list_items (rkey, rev, indexed_at, created_at, actor_id, cid, subject_actor, list_actor, list_rkey)
-select pg_temp.key(now() - interval '1 day' + n * interval '1 second', n), 1, now(), now(), {owner}, sha256(int8send(n)), k.id,
-  {owner}, l.rkey from liker k, (select max(rkey) as rkey from bsky.lists where actor_id = {owner}) l where n <= {popular} / 4;
+select pg_temp.key(at, n), 1, at, at, {owner}, sha256(int8send(n)), id, {owner}, rkey
+from (select n, id, now() - interval '1 day' + n * interval '1 second' as at from liker where n <= {popular} / 4) k,
+  (select max(rkey) as rkey from bsky.lists where actor_id = {owner}) l order by at;
 insert into bsky.posts (rkey, rev, indexed_at, created_at, actor_id, cid, text)
 select pg_temp.key(now() - interval '1 hour' + i * interval '0.1 second', i), 1, now(), now() - interval '3 years' + i * interval '1 minute',
   {importer}, sha256(int8send(i)), 'imported ' || i from generate_series(1, {popular} / 10) i;

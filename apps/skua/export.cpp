@@ -229,6 +229,11 @@ class ExportReader {
     session.run(
         "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin; SET "
         "default_transaction_read_only = on");
+    if (invocation[kExportSql]) {
+      print_notes(
+          slow_conditions(session, exports::select_of(work.named.source, work.columns, work.format,
+                                                      work.selection, std::nullopt)));
+    }
     if (work.is_one_snapshot) session.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
   }
 
@@ -441,7 +446,7 @@ int run_export(const Invocation& invocation) {
   work.is_one_snapshot = invocation[kExportSnapshot];
   print_notes(missing_work(session, invocation));
   if (const NamedQuery* const query = work.named.query) {
-    print_notes(missing_needs(session, *query, invocation));
+    print_notes(missing_needs(session, *query, work.named.values, invocation));
     print_notes(missing_subjects(session, *query, work.named.values, invocation));
   }
   try {

@@ -59,6 +59,11 @@ const Option<std::optional<std::string>> kBefore(
      .meaning = "Print the next rows: the `sort_at` of the last row, as --json prints it, or its "
                 "`page_key`"},
     [](const SettingValue& given) { return given.value; });
+const Option<std::optional<std::string>> kLast(
+    {.name = "--last",
+     .type = "URI",
+     .meaning = "With --before: the `uri` of the last row, so that rows with an equal time follow"},
+    [](const SettingValue& given) { return given.value; });
 const Option<bool> kWide({.name = "--wide", .meaning = "Print all columns and whole texts"});
 const Option<bool> kCsv({.name = "--csv", .meaning = "Print CSV with a header"});
 const Option<bool> kSql(
@@ -149,6 +154,7 @@ QueryOptions options_of(const Invocation& invocation, const NamedQuery& query) {
   QueryOptions given;
   if (takes(query, "viewer") && invocation[kViewer]) given["viewer"] = *invocation[kViewer];
   if (takes(query, "before") && invocation[kBefore]) given["before"] = *invocation[kBefore];
+  if (takes(query, "last") && invocation[kLast]) given["last"] = *invocation[kLast];
   return read_options(query, given, "--");
 }
 
@@ -177,7 +183,7 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
   postgres::Session session = open_database_to_read(invocation, "skua query");
   session.run(fmt::format("SET statement_timeout = '{}s'", timeout.count()));
   auto notes = missing_work(session, invocation);
-  append(notes, missing_needs(session, query, invocation));
+  append(notes, missing_needs(session, query, values, invocation));
   try {
     append(notes, missing_subjects(session, query, values, invocation));
     print_answer(session, execution_of(query, values, limit, options), limit, invocation, notes);
@@ -198,6 +204,11 @@ std::string need_text(const QueryNeed& need) {
     case QueryNeed::Kind::Index:
       return fmt::format("It needs the index {} (`skua index add {}`). Without it, {}.", need.name,
                          need.name, need.without);
+    case QueryNeed::Kind::FastIndex:
+      return fmt::format(
+          "The index {} (`skua index add {}`) is for subjects with very many "
+          "records. Without it, {}.",
+          need.name, need.name, need.without);
     case QueryNeed::Kind::Labels:
       break;
   }
@@ -238,6 +249,7 @@ CommandSpecs query_commands() {
     }
     if (takes(query, "viewer")) command.options.emplace_back(kViewer);
     if (takes(query, "before")) command.options.emplace_back(kBefore);
+    if (takes(query, "last")) command.options.emplace_back(kLast);
   }
   return commands;
 }

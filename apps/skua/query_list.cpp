@@ -231,6 +231,18 @@ QueryOptions read_options(const NamedQuery& query, const QueryOptions& given,
                                    printable(before->second, 200)));
     }
   }
+  if (const auto last = options.find("last"); last != options.end()) {
+    if (options.find("before") == options.end()) {
+      throw UsageError(fmt::format(
+          "{0}last needs {0}before: give the sort_at and the uri of the last row", prefix));
+    }
+    auto uri = read_record(last->second);
+    if (!uri) {
+      throw UsageError(fmt::format("{}last: '{}' is not a URI of the column uri", prefix,
+                                   printable(last->second, 200)));
+    }
+    last->second = std::move(*uri);
+  }
   return options;
 }
 
@@ -264,7 +276,13 @@ QueryNeed parse_need(std::string_view text) {
   if (take_prefix(name, "projection ")) {
     return {Kind::Projection, std::string(name), std::string(without)};
   }
-  if (take_prefix(name, "index ")) return {Kind::Index, std::string(name), std::string(without)};
+  if (take_prefix(name, "index ")) {
+    constexpr std::string_view kPopular = " for popular subjects";
+    const bool is_for_popular = name.ends_with(kPopular);
+    if (is_for_popular) name.remove_suffix(kPopular.size());
+    return {is_for_popular ? Kind::FastIndex : Kind::Index, std::string(name),
+            std::string(without)};
+  }
   throw std::invalid_argument(fmt::format("an unknown need: {}", text));
 }
 
@@ -337,7 +355,8 @@ namespace {
 constexpr std::string_view kArgumentMark = ":'";
 constexpr std::string_view kLimitMark = "/*limit*/ ";
 constexpr std::string_view kDigits = "0123456789";
-constexpr std::array<std::string_view, 2> kOptionMarks = {"/*viewer*/ null", "/*before*/ null"};
+constexpr std::array<std::string_view, 3> kOptionMarks = {"/*viewer*/ null", "/*before*/ null",
+                                                          "/*last*/ null"};
 
 /// Returns the first mark of an optional argument in a statement, and its place; the end of the
 /// statement without one.

@@ -11,7 +11,13 @@ namespace skua::cli {
 
 /// A part of a database that a query reads and that may be missing.
 struct QueryNeed {
-  enum class Kind : std::uint8_t { Projection, Index, Labels };
+  enum class Kind : std::uint8_t {
+    Projection,
+    Index,
+    /// An index that makes the query fast for a subject with very many records.
+    FastIndex,
+    Labels
+  };
   Kind kind = Kind::Projection;
   /// The name of the projection or of the optional index.
   std::string name;
@@ -29,7 +35,7 @@ struct NamedQuery {
   /// The arguments in the order of their first use.
   std::vector<std::string> arguments;
   std::vector<QueryNeed> needs;
-  /// The optional arguments that it takes: `viewer` and `before`.
+  /// The optional arguments that it takes: `viewer`, `before` and `last`.
   std::vector<std::string> options;
   /// The maximum number of rows that the statement returns.
   std::optional<std::int64_t> limit;
@@ -42,8 +48,9 @@ std::string_view queries_document();
 
 /// Parses the queries of a document in their order: each block ```sql whose first line is `--
 /// NAME`. The arguments are the psql variables in the block, such as :'account'. The next lines may
-/// be `-- needs projection NAME; without it, EFFECT`, `-- needs index NAME; without it, EFFECT` and
-/// `-- needs labels; without them, EFFECT`. Throws std::invalid_argument for another need.
+/// be `-- needs projection NAME; without it, EFFECT`, `-- needs index NAME; without it, EFFECT`,
+/// `-- needs index NAME for popular subjects; without it, EFFECT` and `-- needs labels; without
+/// them, EFFECT`. Throws std::invalid_argument for another need.
 std::vector<NamedQuery> parse_queries(std::string_view document);
 
 /// Returns the queries of queries_document(), which are parsed once.
@@ -59,8 +66,7 @@ struct StatementPart {
     Argument,
     /// The part is a limit such as `/*limit*/ 50`, and `text` is the number.
     Limit,
-    /// The part is an optional argument, `/*viewer*/ null` or `/*before*/ null`, and `text` is the
-    /// name.
+    /// The part is an optional argument, such as `/*viewer*/ null`, and `text` is the name.
     Option
   };
   Kind kind = Kind::Text;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -126,6 +127,48 @@ std::optional<QueryNote> judge_index(postgres::Session& session, const QueryNeed
   return std::nullopt;
 }
 
+/// A subject with more records is popular: sorting them takes longer than all else.
+constexpr std::int64_t kPopular = 20'000;
+
+/// The statement of an index that is for popular subjects. It returns the number of records of the
+/// subject $1, at most $2, and reads the index of subjects only.
+const postgres::Statement& records_of_subject(const std::string& index) {
+  using postgres::Statement;
+  static const std::map<std::string, Statement> all = {
+      {"newest-likes",
+       {"query_likes_of_subject",
+        "SELECT count(*) FROM (SELECT FROM bsky.resolve_uri($1::text) AS k JOIN bsky.likes AS l ON "
+        "l.subject_actor = k.actor_id AND l.subject_rkey = k.rkey LIMIT $2::int8) AS q"}},
+      {"newest-reposts",
+       {"query_reposts_of_subject",
+        "SELECT count(*) FROM (SELECT FROM bsky.resolve_uri($1::text) AS k JOIN bsky.reposts AS l "
+        "ON l.subject_actor = k.actor_id AND l.subject_rkey = k.rkey LIMIT $2::int8) AS q"}},
+      {"newest-followers",
+       {"query_follows_of_subject",
+        "SELECT count(*) FROM (SELECT FROM bsky.follows AS f WHERE f.subject_actor = "
+        "bsky.actor_id($1::text) LIMIT $2::int8) AS q"}},
+  };
+  return all.at(index);
+}
+
+std::optional<QueryNote> judge_fast_index(postgres::Session& session, const QueryNeed& need,
+                                          const std::string& subject) {
+  const OptionalIndex* const index = find_optional_index(need.name);
+  if (index == nullptr) throw std::logic_error("no optional index " + need.name);
+  if (read_index_state(session, *index).progress == IndexState::Progress::Complete) {
+    return std::nullopt;
+  }
+  const std::int64_t records = session
+                                   .execute(records_of_subject(need.name),
+                                            postgres::Params().text(subject).int8(kPopular + 1))
+                                   .int8(0, 0);
+  if (records <= kPopular) return std::nullopt;
+  return QueryNote{
+      fmt::format("{} has more than {} records, and the index {} does not exist: {}",
+                  printable(subject, 200), with_commas(kPopular), need.name, need.without),
+      {fmt::format("index add {}", need.name)}};
+}
+
 std::optional<QueryNote> judge_labels(postgres::Session& session, const QueryNeed& need) {
   if (session.run("SELECT EXISTS (SELECT FROM bsky.labels)").boolean(0, 0)) return std::nullopt;
   return QueryNote{fmt::format("the database has no labels: {}. `skua run` reads them from "
@@ -137,6 +180,7 @@ std::optional<QueryNote> judge_labels(postgres::Session& session, const QueryNee
 }  // namespace
 
 std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuery& query,
+                                     const std::vector<std::string>& values,
                                      const Invocation& invocation) {
   std::vector<QueryNote> notes;
   std::optional<std::vector<consumers::Consumer>> consumers;
@@ -149,6 +193,9 @@ std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuer
         break;
       case QueryNeed::Kind::Index:
         note = judge_index(session, need);
+        break;
+      case QueryNeed::Kind::FastIndex:
+        note = judge_fast_index(session, need, values.at(0));
         break;
       case QueryNeed::Kind::Labels:
         note = judge_labels(session, need);
@@ -254,6 +301,19 @@ void print_note(const QueryNote& note) {
 
 void print_notes(const std::vector<QueryNote>& notes) {
   for (const QueryNote& note : notes) print_note(note);
+}
+
+std::vector<QueryNote> slow_conditions(postgres::Session& session, const std::string& sql) {
+  std::vector<QueryNote> notes;
+  const postgres::Rows rows = session.execute(
+      {"query_slow_conditions", "SELECT condition, fast_form FROM bsky.slow_conditions($1::text)"},
+      postgres::Params().text(sql));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    notes.push_back({fmt::format("{} reads the whole table. With an index: {}", rows.text(i, 0),
+                                 rows.text(i, 1)),
+                     {}});
+  }
+  return notes;
 }
 
 std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation& invocation) {

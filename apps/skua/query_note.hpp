@@ -23,9 +23,15 @@ void print_notes(const std::vector<QueryNote>& notes);
 // All following functions read the database of the query, and throw postgres::SqlError.
 
 /// Returns notes about the needs of the query (NamedQuery::needs) that are missing from the
-/// database, or that the database has in an old state.
+/// database, or that the database has in an old state. An index for popular subjects is needed if
+/// the subject of `values`, the arguments of the query, has very many records.
 std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuery& query,
+                                     const std::vector<std::string>& values,
                                      const Invocation& invocation);
+
+/// Returns notes about conditions of a SELECT statement that read a whole table
+/// (bsky.slow_conditions). The statement is not run.
+std::vector<QueryNote> slow_conditions(postgres::Session& session, const std::string& sql);
 
 /// Returns notes about content that Skua has not indexed yet: the rest of an open bootstrap, and
 /// the events that the sources have sent since they were last read.

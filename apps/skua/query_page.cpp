@@ -80,7 +80,7 @@ Response run_request(postgres::Session& session, const Request& request, const N
   // The commands in notes do not contain the address of the database.
   const Invocation invocation;
   auto notes = missing_work(session, invocation);
-  append(notes, missing_needs(session, query, invocation));
+  append(notes, missing_needs(session, query, values, invocation));
   append(notes, missing_subjects(session, query, values, invocation));
   const postgres::Transaction transaction(session);
   const postgres::Rows rows = rows_of(session, execution_of(query, values, limit, options), true);

@@ -1,43 +1,53 @@
 -- Questions about an account. PostgreSQL replaces calls of these functions by their queries: a LIMIT ends the reading, and
 -- columns that the query does not select are not computed.
 
+-- The two forms are as those of bsky.likes_of: OR makes PostgreSQL read the rows in the order of the table.
 CREATE OR REPLACE FUNCTION bsky.followers_of(account text)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey FROM bsky.follow_pairs p
-  WHERE p.subject_actor = (SELECT bsky.actor_id(account))
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.graph.follow/' || bsky.rkey_text(p.actor_id, 7, p.rkey), p.sort_at,
+         p.actor_id, p.rkey
+  FROM (SELECT bsky.actor_id(account) OFFSET 0) k(id) CROSS JOIN LATERAL (
+    SELECT DISTINCT ON (f.actor_id) f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at
+    FROM bsky.follows f
+    WHERE f.subject_actor = k.id OR (f.subject_actor = -1 AND f.actor_id = -1)
+    ORDER BY f.actor_id, f.rkey) p
+  JOIN bsky.actors a ON a.id = p.actor_id
+  WHERE a.active IS NOT FALSE AND (SELECT o.active FROM bsky.actors o WHERE o.id = k.id) IS NOT FALSE
 $$;
 COMMENT ON FUNCTION bsky.followers_of(text) IS 'The active accounts that follow an account, each once, with the follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
 
--- As bsky.likes_of(text, int4, timestamptz). Both indexes begin with the subject; only the optional one has the order.
-CREATE OR REPLACE FUNCTION bsky.followers_of(account text, max_rows int4, before timestamptz DEFAULT NULL)
+-- Both indexes of the second form begin with the subject; only the optional one has the order.
+CREATE OR REPLACE FUNCTION bsky.followers_of(account text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.graph.follow/' || bsky.rkey_text(n.actor_id, 7, n.rkey), n.sort_at,
          n.actor_id, n.rkey
-  FROM (SELECT bsky.actor_id(account) OFFSET 0) k(id) CROSS JOIN LATERAL (
+  FROM (SELECT bsky.actor_id(account) OFFSET 0) k(id) CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
     (SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
-     WHERE f.subject_actor = k.id AND least(f.created_at, f.indexed_at) < coalesce(before, 'infinity')
+     WHERE f.subject_actor = k.id AND least(f.created_at, f.indexed_at) <= e.sort_at
+       AND (least(f.created_at, f.indexed_at), f.actor_id, f.rkey) < (e.sort_at, e.actor_id, e.rkey)
        AND (SELECT skua.has_index('follows_newest'))
        AND (SELECT true FROM bsky.follows d WHERE d.subject_actor = f.subject_actor AND d.actor_id = f.actor_id AND d.rkey < f.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = f.actor_id) IS NOT FALSE
-     ORDER BY least(f.created_at, f.indexed_at) DESC LIMIT max_rows)
+     ORDER BY least(f.created_at, f.indexed_at) DESC, f.actor_id DESC, f.rkey DESC LIMIT max_rows)
     UNION ALL
     (SELECT s.actor_id, s.rkey, s.sort_at FROM (
        SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
-       WHERE f.subject_actor = k.id AND least(f.created_at, f.indexed_at) < coalesce(before, 'infinity')
+       WHERE (f.subject_actor = k.id OR (f.subject_actor = -1 AND f.actor_id = -1))
+         AND (least(f.created_at, f.indexed_at), f.actor_id, f.rkey) < (e.sort_at, e.actor_id, e.rkey)
          AND (SELECT NOT skua.has_index('follows_newest'))
-       ORDER BY least(f.created_at, f.indexed_at) DESC OFFSET 0) s
+       ORDER BY least(f.created_at, f.indexed_at) DESC, f.actor_id DESC, f.rkey DESC OFFSET 0) s
      WHERE (SELECT true FROM bsky.follows d WHERE d.subject_actor = k.id AND d.actor_id = s.actor_id AND d.rkey < s.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
      LIMIT max_rows)) n
   JOIN bsky.actors a ON a.id = n.actor_id
   WHERE (SELECT o.active FROM bsky.actors o WHERE o.id = k.id) IS NOT FALSE
-  ORDER BY n.sort_at DESC LIMIT max_rows
+  ORDER BY n.sort_at DESC, n.actor_id DESC, n.rkey DESC LIMIT max_rows
 $$;
-COMMENT ON FUNCTION bsky.followers_of(text, int4, timestamptz) IS 'The newest followers of an account, newest first, as bsky.followers_of(text) has them. With before only those whose sort_at is earlier. At most max_rows rows. `skua index add newest-followers` makes it fast for an account with very many followers.';
+COMMENT ON FUNCTION bsky.followers_of(text, int4, timestamptz, text) IS 'The newest followers of an account, newest first, as bsky.followers_of(text) has them. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows. `skua index add newest-followers` makes it fast for an account with very many followers.';
 
 CREATE OR REPLACE FUNCTION bsky.follows_of(account text)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
@@ -57,15 +67,19 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.mutuals_of(text) IS 'The active accounts that follow an account and that it follows, each once, with their follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
 
-CREATE OR REPLACE FUNCTION bsky.notifications_of(account text, viewer text DEFAULT NULL, before timestamptz DEFAULT NULL)
+-- The end of a page is in subqueries, which PostgreSQL computes first: then the index has the order, and a LIMIT ends the reading.
+CREATE OR REPLACE FUNCTION bsky.notifications_of(account text, viewer text DEFAULT NULL, before timestamptz DEFAULT NULL,
+  last_uri text DEFAULT NULL, last_reason text DEFAULT NULL)
 RETURNS SETOF bsky.notifications_view
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT n.* FROM bsky.notifications_view n
   WHERE n.recipient = (SELECT bsky.actor_id(account))
-    AND (before IS NULL OR n.sort_at < before)
+    AND n.sort_at <= (SELECT e.sort_at FROM skua.page_end(before, last_uri) e)
+    AND (n.sort_at, n.actor_id, n.rkey, n.collection_id, n.reason)
+      < (SELECT e.sort_at, e.actor_id, e.rkey, e.collection_id, coalesce(last_reason, '') FROM skua.page_end(before, last_uri) e)
     AND (viewer IS NULL OR NOT (
       bsky.is_hidden_from((SELECT bsky.actor_id(viewer)), n.actor_id, n.collection_id, n.rkey)
       OR (n.reason = 'reply' AND bsky.hides_reply((SELECT bsky.actor_id(viewer)), n.actor_id, n.rkey))))
-  ORDER BY n.sort_at DESC
+  ORDER BY n.sort_at DESC, n.actor_id DESC, n.rkey DESC, n.collection_id DESC, n.reason DESC
 $$;
-COMMENT ON FUNCTION bsky.notifications_of(text, text, timestamptz) IS 'The notifications of an account, newest first, as bsky.notifications_view has them. Empty until `skua consumers add notifications` has built them. For a viewer, usually the account itself, without records that the viewer does not see (bsky.is_hidden_from) and replies that the viewer hides in a thread of the viewer. before: only notifications with an earlier sort_at. Accounts are DIDs, handles or bsky.app URLs.';
+COMMENT ON FUNCTION bsky.notifications_of(text, text, timestamptz, text, text) IS 'The notifications of an account, newest first, as bsky.notifications_view has them. Empty until `skua consumers add notifications` has built them. For a viewer, usually the account itself, without records that the viewer does not see (bsky.is_hidden_from) and replies that the viewer hides in a thread of the viewer. before, last_uri and last_reason, the sort_at, uri and reason of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. The reason is needed because a like of a post that its author reposted notifies the author twice. Accounts are DIDs, handles or bsky.app URLs.';

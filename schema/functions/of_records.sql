@@ -10,110 +10,96 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.post(text) IS 'The post of an AT-URI or a bsky.app URL, as bsky.posts_view has it. No row if the post is not there.';
 
--- A comparison with a subquery that depends on another row uses no index; a lateral join does. OFFSET 0 prevents that the
--- planner moves the subquery.
-CREATE OR REPLACE FUNCTION bsky.likes_of(address text)
+-- Likes and reposts have the same columns. Two forms of their functions:
+--
+-- All accounts of a subject. OR with a key that no record has makes PostgreSQL read the rows in the order of the table
+-- (a bitmap). It expects few rows of a subject, and would read 200,000 in the order of the index, which takes five times as long.
+--
+-- The newest accounts of a subject. An optional index has them in this order. In its part of the query, `+ 0` leaves the planner
+-- no other index. Without the index all are sorted, before duplicates and inactive accounts are left out.
+DO $make$
+DECLARE
+  kind record;
+BEGIN
+  FOR kind IN SELECT * FROM (VALUES ('likes', 'app.bsky.feed.like', 2), ('reposts', 'app.bsky.feed.repost', 3)) AS k(name, nsid, id) LOOP
+    EXECUTE format($sql$
+CREATE OR REPLACE FUNCTION bsky.%1$s_of(address text)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/%2$s/' || bsky.rkey_text(p.actor_id, %3$s, p.rkey), p.sort_at,
+         p.actor_id, p.rkey
   FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
-    SELECT l.* FROM bsky.like_pairs l
-    WHERE l.subject_actor = k.actor_id AND l.subject_collection = k.collection_id AND l.subject_rkey = k.rkey OFFSET 0) p
+    SELECT DISTINCT ON (l.actor_id) l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at
+    FROM bsky.%1$s l
+    WHERE ((l.subject_actor = k.actor_id AND l.subject_rkey = k.rkey) OR (l.subject_actor = -1 AND l.subject_rkey = -1))
+      AND l.subject_collection = k.collection_id
+    ORDER BY l.actor_id, l.rkey) p
+  JOIN bsky.actors a ON a.id = p.actor_id
+  WHERE a.active IS NOT FALSE
 $$;
+CREATE OR REPLACE FUNCTION bsky.%1$s_of(address text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/%2$s/' || bsky.rkey_text(n.actor_id, %3$s, n.rkey), n.sort_at,
+         n.actor_id, n.rkey
+  FROM bsky.resolve_uri(address) k CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
+    (SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.%1$s l
+     WHERE l.subject_rkey = k.rkey AND l.subject_actor + 0 = k.actor_id AND l.subject_collection = k.collection_id
+       AND least(l.created_at, l.indexed_at) <= e.sort_at
+       AND (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) < (e.sort_at, e.actor_id, e.rkey)
+       AND (SELECT skua.has_index('%1$s_newest'))
+       AND (SELECT true FROM bsky.%1$s d WHERE d.subject_actor = l.subject_actor AND d.subject_rkey = l.subject_rkey
+            AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
+     ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC LIMIT max_rows)
+    UNION ALL
+    (SELECT s.actor_id, s.rkey, s.sort_at FROM (
+       SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.%1$s l
+       WHERE ((l.subject_actor = k.actor_id AND l.subject_rkey = k.rkey) OR (l.subject_actor = -1 AND l.subject_rkey = -1))
+         AND l.subject_collection = k.collection_id
+         AND (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) < (e.sort_at, e.actor_id, e.rkey)
+         AND (SELECT NOT skua.has_index('%1$s_newest'))
+       ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC OFFSET 0) s
+     WHERE (SELECT true FROM bsky.%1$s d WHERE d.subject_actor = k.actor_id AND d.subject_rkey = k.rkey
+            AND d.actor_id = s.actor_id AND d.subject_collection = k.collection_id AND d.rkey < s.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
+     LIMIT max_rows)) n
+  JOIN bsky.actors a ON a.id = n.actor_id
+  ORDER BY n.sort_at DESC, n.actor_id DESC, n.rkey DESC LIMIT max_rows
+$$
+$sql$, kind.name, kind.nsid, kind.id);
+  END LOOP;
+END
+$make$;
 COMMENT ON FUNCTION bsky.likes_of(text) IS 'The accounts that like a post, feed or labeler, each once, with the like (uri) and its time (sort_at). The record is an AT-URI or a bsky.app URL.';
-
-CREATE OR REPLACE FUNCTION bsky.reposts_of(address text)
-RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
-LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT p.name, p.did, p.uri, p.sort_at, p.actor_id, p.rkey
-  FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
-    SELECT r.* FROM bsky.repost_pairs r
-    WHERE r.subject_actor = k.actor_id AND r.subject_collection = k.collection_id AND r.subject_rkey = k.rkey OFFSET 0) p
-$$;
 COMMENT ON FUNCTION bsky.reposts_of(text) IS 'The accounts that reposted a post, each once, with the repost (uri) and its time (sort_at). The post is an AT-URI or a bsky.app URL.';
+COMMENT ON FUNCTION bsky.likes_of(text, int4, timestamptz, text) IS 'The newest likes of a record, newest first, as bsky.likes_of(text) has them. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows. `skua index add newest-likes` makes it fast for a record with very many likes.';
+COMMENT ON FUNCTION bsky.reposts_of(text, int4, timestamptz, text) IS 'The newest reposts of a post, newest first, as bsky.reposts_of(text) has them. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows. `skua index add newest-reposts` makes it fast for a post with very many reposts.';
 
--- The newest accounts of a subject with very many. An optional index has them in this order. In its part of the query, `+ 0`
--- leaves the planner no other index: it expects few rows of a subject, and would read and sort all of them. Without the index all
--- are sorted, before duplicates and inactive accounts are left out.
-CREATE OR REPLACE FUNCTION bsky.likes_of(address text, max_rows int4, before timestamptz DEFAULT NULL)
-RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
-  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.feed.like/' || bsky.rkey_text(n.actor_id, 2, n.rkey), n.sort_at,
-         n.actor_id, n.rkey
-  FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
-    (SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.likes l
-     WHERE l.subject_rkey = k.rkey AND l.subject_actor + 0 = k.actor_id AND l.subject_collection = k.collection_id
-       AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT skua.has_index('likes_newest'))
-       AND (SELECT true FROM bsky.likes d WHERE d.subject_actor = l.subject_actor AND d.subject_rkey = l.subject_rkey
-            AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
-            LIMIT 1) IS NULL
-       AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
-     ORDER BY least(l.created_at, l.indexed_at) DESC LIMIT max_rows)
-    UNION ALL
-    (SELECT s.actor_id, s.rkey, s.sort_at FROM (
-       SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.likes l
-       WHERE l.subject_rkey = k.rkey AND l.subject_actor = k.actor_id AND l.subject_collection = k.collection_id
-         AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT NOT skua.has_index('likes_newest'))
-       ORDER BY least(l.created_at, l.indexed_at) DESC OFFSET 0) s
-     WHERE (SELECT true FROM bsky.likes d WHERE d.subject_actor = k.actor_id AND d.subject_rkey = k.rkey
-            AND d.actor_id = s.actor_id AND d.subject_collection = k.collection_id AND d.rkey < s.rkey
-            LIMIT 1) IS NULL
-       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
-     LIMIT max_rows)) n
-  JOIN bsky.actors a ON a.id = n.actor_id
-  ORDER BY n.sort_at DESC LIMIT max_rows
-$$;
-COMMENT ON FUNCTION bsky.likes_of(text, int4, timestamptz) IS 'The newest likes of a record, newest first, as bsky.likes_of(text) has them. With before only those whose sort_at is earlier. At most max_rows rows. `skua index add newest-likes` makes it fast for a record with very many likes.';
-
-CREATE OR REPLACE FUNCTION bsky.reposts_of(address text, max_rows int4, before timestamptz DEFAULT NULL)
-RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
-  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.feed.repost/' || bsky.rkey_text(n.actor_id, 3, n.rkey), n.sort_at,
-         n.actor_id, n.rkey
-  FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
-    (SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.reposts l
-     WHERE l.subject_rkey = k.rkey AND l.subject_actor + 0 = k.actor_id AND l.subject_collection = k.collection_id
-       AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT skua.has_index('reposts_newest'))
-       AND (SELECT true FROM bsky.reposts d WHERE d.subject_actor = l.subject_actor AND d.subject_rkey = l.subject_rkey
-            AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
-            LIMIT 1) IS NULL
-       AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
-     ORDER BY least(l.created_at, l.indexed_at) DESC LIMIT max_rows)
-    UNION ALL
-    (SELECT s.actor_id, s.rkey, s.sort_at FROM (
-       SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.reposts l
-       WHERE l.subject_rkey = k.rkey AND l.subject_actor = k.actor_id AND l.subject_collection = k.collection_id
-         AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT NOT skua.has_index('reposts_newest'))
-       ORDER BY least(l.created_at, l.indexed_at) DESC OFFSET 0) s
-     WHERE (SELECT true FROM bsky.reposts d WHERE d.subject_actor = k.actor_id AND d.subject_rkey = k.rkey
-            AND d.actor_id = s.actor_id AND d.subject_collection = k.collection_id AND d.rkey < s.rkey
-            LIMIT 1) IS NULL
-       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
-     LIMIT max_rows)) n
-  JOIN bsky.actors a ON a.id = n.actor_id
-  ORDER BY n.sort_at DESC LIMIT max_rows
-$$;
-COMMENT ON FUNCTION bsky.reposts_of(text, int4, timestamptz) IS 'The newest reposts of a post, newest first, as bsky.reposts_of(text) has them. With before only those whose sort_at is earlier. At most max_rows rows. `skua index add newest-reposts` makes it fast for a post with very many reposts.';
-
-CREATE OR REPLACE FUNCTION bsky.members_of(list text, max_rows int4 DEFAULT NULL, before timestamptz DEFAULT NULL)
+CREATE OR REPLACE FUNCTION bsky.members_of(list text, max_rows int4 DEFAULT NULL, before timestamptz DEFAULT NULL,
+  last_uri text DEFAULT NULL)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   SELECT coalesce(a.handle, a.did), a.did, bsky.uri(n.list_actor, 10, n.rkey), n.sort_at, n.subject_actor, n.rkey
-  FROM bsky.resolve_uri(list) k CROSS JOIN LATERAL (
+  FROM bsky.resolve_uri(list) k CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
     (SELECT l.list_actor, l.subject_actor, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.list_items l
      WHERE l.list_rkey = k.rkey AND l.list_actor + 0 = k.actor_id AND l.actor_id + 0 = k.actor_id
-       AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT skua.has_index('list_items_newest'))
+       AND least(l.created_at, l.indexed_at) <= e.sort_at AND (least(l.created_at, l.indexed_at), l.rkey) < (e.sort_at, e.rkey)
+       AND (SELECT skua.has_index('list_items_newest'))
        AND (SELECT true FROM bsky.list_items d WHERE d.list_actor = l.list_actor AND d.list_rkey = l.list_rkey
             AND d.subject_actor = l.subject_actor AND d.actor_id = l.list_actor AND d.rkey < l.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.subject_actor) IS NOT FALSE
-     ORDER BY least(l.created_at, l.indexed_at) DESC LIMIT max_rows)
+     ORDER BY least(l.created_at, l.indexed_at) DESC, l.rkey DESC LIMIT max_rows)
     UNION ALL
     (SELECT s.list_actor, s.subject_actor, s.rkey, s.sort_at FROM (
        SELECT l.list_actor, l.subject_actor, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.list_items l
        WHERE l.list_rkey = k.rkey AND l.list_actor = k.actor_id AND l.actor_id = k.actor_id
-         AND least(l.created_at, l.indexed_at) < coalesce(before, 'infinity') AND (SELECT NOT skua.has_index('list_items_newest'))
-       ORDER BY least(l.created_at, l.indexed_at) DESC OFFSET 0) s
+         AND (least(l.created_at, l.indexed_at), l.rkey) < (e.sort_at, e.rkey)
+         AND (SELECT NOT skua.has_index('list_items_newest'))
+       ORDER BY least(l.created_at, l.indexed_at) DESC, l.rkey DESC OFFSET 0) s
      WHERE (SELECT true FROM bsky.list_items d WHERE d.list_actor = k.actor_id AND d.list_rkey = k.rkey
             AND d.subject_actor = s.subject_actor AND d.actor_id = k.actor_id AND d.rkey < s.rkey
             LIMIT 1) IS NULL
@@ -121,42 +107,44 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
      LIMIT max_rows)) n
   JOIN bsky.actors a ON a.id = n.subject_actor
   WHERE k.collection_id = 9 AND (SELECT o.active FROM bsky.actors o WHERE o.id = k.actor_id) IS NOT FALSE
-  ORDER BY n.sort_at DESC LIMIT max_rows
+  ORDER BY n.sort_at DESC, n.rkey DESC LIMIT max_rows
 $$;
-COMMENT ON FUNCTION bsky.members_of(text, int4, timestamptz) IS 'The active accounts on a list, each once, newest first, with the record (uri) and its time (sort_at). Only records by the author of the list count. With before only those whose sort_at is earlier. At most max_rows rows; null: all. The list is an AT-URI or a bsky.app URL. `skua index add newest-members` makes it fast for a list with very many accounts.';
+COMMENT ON FUNCTION bsky.members_of(text, int4, timestamptz, text) IS 'The active accounts on a list, each once, newest first, with the record (uri) and its time (sort_at). Only records by the author of the list count. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows; null: all. The list is an AT-URI or a bsky.app URL. `skua index add newest-members` makes it fast for a list with very many accounts.';
 
 -- The rules are subqueries for each row, which look up the primary key: as joins they could read the whole table. They do
 -- not depend on bsky.is_current: while the projection is behind, its rows are still the best answer.
-CREATE OR REPLACE FUNCTION bsky.replies_of(address text, all_replies boolean DEFAULT false) RETURNS SETOF bsky.posts_view
+CREATE OR REPLACE FUNCTION bsky.replies_of(address text, all_replies boolean DEFAULT false, before timestamptz DEFAULT NULL,
+  last_uri text DEFAULT NULL)
+RETURNS SETOF bsky.posts_view
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+  SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
     SELECT r.* FROM bsky.posts_view r WHERE r.parent_actor = k.actor_id AND r.parent_rkey = k.rkey OFFSET 0) p
-  WHERE k.collection_id = 1
+  WHERE k.collection_id = 1 AND (p.sort_at, p.actor_id, p.rkey) < (e.sort_at, e.actor_id, e.rkey)
     AND (all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
                          WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE)
 $$;
-COMMENT ON FUNCTION bsky.replies_of(text, boolean) IS 'The direct replies to a post, as bsky.posts_view has them. Without those that violate the threadgate or have an invalid root (bsky.post_rules), unless all_replies is true. Hidden replies are there: is_hidden. The post is an AT-URI or a bsky.app URL. bsky.thread also returns the replies to replies.';
+COMMENT ON FUNCTION bsky.replies_of(text, boolean, timestamptz, text) IS 'The direct replies to a post, as bsky.posts_view has them. Without those that violate the threadgate or have an invalid root (bsky.post_rules), unless all_replies is true. Hidden replies are there: is_hidden. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it, in the order sort_at DESC, actor_id DESC, rkey DESC; with before alone those whose sort_at is earlier. The post is an AT-URI or a bsky.app URL. bsky.thread also returns the replies to replies.';
 
 CREATE OR REPLACE FUNCTION bsky.quotes_of(address text, all_quotes boolean DEFAULT false, viewer text DEFAULT NULL,
-  before timestamptz DEFAULT NULL)
+  before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
 RETURNS SETOF bsky.posts_view
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+  SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
     SELECT q.* FROM bsky.posts_view q
     WHERE q.quote_actor = k.actor_id AND q.quote_collection = k.collection_id AND q.quote_rkey = k.rkey OFFSET 0) p
   WHERE (all_quotes OR (SELECT r.violates_embedding_rules FROM bsky.post_rules r
                         WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE)
-    AND (before IS NULL OR p.sort_at < before)
+    AND (p.sort_at, p.actor_id, p.rkey) < (e.sort_at, e.actor_id, e.rkey)
     AND (viewer IS NULL OR NOT (bsky.is_hidden_from((SELECT bsky.actor_id(viewer)), p.actor_id, 1, p.rkey)
                                 OR bsky.is_blocked(p.actor_id, p.quote_actor)))
 $$;
-COMMENT ON FUNCTION bsky.quotes_of(text, boolean, text, timestamptz) IS 'The posts that quote a record, as bsky.posts_view has them; quote_state states whether a quote is detached or disabled. Without those that violate the postgate of the quoted post (bsky.post_rules), unless all_quotes is true. For a viewer, without posts that the viewer does not see (bsky.is_hidden_from), and without quotes by accounts that the quoted account blocks or that block it. before: only posts with an earlier sort_at. The record is an AT-URI or a bsky.app URL, and the viewer a DID, a handle or a bsky.app URL.';
+COMMENT ON FUNCTION bsky.quotes_of(text, boolean, text, timestamptz, text) IS 'The posts that quote a record, as bsky.posts_view has them; quote_state states whether a quote is detached or disabled. Without those that violate the postgate of the quoted post (bsky.post_rules), unless all_quotes is true. For a viewer, without posts that the viewer does not see (bsky.is_hidden_from), and without quotes by accounts that the quoted account blocks or that block it. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it, in the order sort_at DESC, actor_id DESC, rkey DESC; with before alone those whose sort_at is earlier. The record is an AT-URI or a bsky.app URL, and the viewer a DID, a handle or a bsky.app URL.';
 
 -- A post has one parent. Therefore a cycle below a post can only lead back to the first post, which stops it. The LIMIT of
 -- `posts` ends the recursion, which reads one level after the other, so that a long branch does not displace short ones. A
 -- cycle above a post can be of other posts; `path` stops it.
 CREATE OR REPLACE FUNCTION bsky.thread(address text, max_depth int4 DEFAULT 20, max_posts int4 DEFAULT 500,
-  all_replies boolean DEFAULT false, viewer text DEFAULT NULL, max_above int4 DEFAULT 0)
+  all_replies boolean DEFAULT false, viewer text DEFAULT NULL, max_above int4 DEFAULT 0, after_place int8 DEFAULT NULL)
 RETURNS TABLE (place int8, depth int4, name text, text text, uri text, sort_at timestamptz, actor_id int8, rkey int8, validity text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
   WITH RECURSIVE first AS MATERIALIZED (
@@ -214,22 +202,22 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
                              WHERE r.actor_id = c.actor_id AND r.rkey = c.rkey) IS NOT TRUE)
         AND (viewer IS NULL OR NOT (bsky.is_hidden_from((SELECT f.viewer_id FROM first f), c.actor_id, 1, c.rkey)
                                     OR bsky.is_blocked(c.actor_id, t.actor_id)))
-      ORDER BY least(c.created_at, c.indexed_at)
-      LIMIT max_posts
+      ORDER BY least(c.created_at, c.indexed_at), c.actor_id, c.rkey
+      LIMIT CASE WHEN after_place IS NULL THEN max_posts END
     ) p ON true
     WHERE t.depth < max_depth
       AND (SELECT f.has_others FROM first f)
       AND NOT EXISTS (SELECT FROM first f WHERE f.actor_id = p.actor_id AND f.rkey = p.rkey)
   ),
   posts AS (
-    SELECT * FROM tree LIMIT max_posts
+    SELECT * FROM tree LIMIT CASE WHEN after_place IS NULL THEN max_posts END
   ),
   shown AS (
     SELECT x.depth, x.actor_id, x.rkey, x.sort_at, x.text, x.did, x.handle, '{}'::text[] AS path FROM above x WHERE x.depth < 0
     UNION ALL
     SELECT * FROM posts p WHERE p.did IS NOT NULL
   )
-  SELECT row_number() OVER (ORDER BY least(p.depth, 0), p.path), p.depth, coalesce(p.handle, p.did), p.text,
+  SELECT p.place, p.depth, coalesce(p.handle, p.did), p.text,
          'at://' || p.did || '/app.bsky.feed.post/' || bsky.rkey_text(p.actor_id, 1, p.rkey), p.sort_at, p.actor_id, p.rkey,
          coalesce((
            SELECT nullif(concat_ws(', ', CASE WHEN r.violates_threadgate THEN 'violates_threadgate' END,
@@ -238,12 +226,15 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
                                    CASE WHEN r.violates_embedding_rules THEN 'violates_embedding_rules' END), '')
            FROM bsky.post_rules r WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey),
            CASE WHEN (SELECT bsky.is_current('post_rules')) THEN 'valid' END)
-  FROM shown p
-  ORDER BY least(p.depth, 0), p.path
+  FROM (SELECT s.*, row_number() OVER (ORDER BY least(s.depth, 0), s.path) AS place FROM shown s) p
+  WHERE after_place IS NULL OR p.place > after_place
+  ORDER BY p.place LIMIT CASE WHEN after_place IS NOT NULL THEN max_posts END
 $$;
-COMMENT ON FUNCTION bsky.thread(text, int4, int4, boolean, text, int4) IS 'A post, the posts above it and the replies below it, as a tree: depth 0 is the post, depth 1 a reply to it, depth -1 its parent. place numbers the posts from top to bottom; replies to the same post are sorted by time. Replies that violate the threadgate or have an invalid root, and the posts below them, are left out unless all_replies is true; nothing is above or below a first post that violates the threadgate. validity is valid, or the columns of bsky.post_rules that are true, such as is_hidden; null if no rule is known to be broken and the projection post_rules is not current. At most max_depth levels and max_posts posts below, upper levels first, and at most max_above posts above. Replies to a post that is missing, deleted or of an inactive account are not below any other post, but the first post may be missing. For a viewer, posts that the viewer does not see (bsky.is_hidden_from) are left out, as are replies between accounts that block each other, the posts below them, and all posts if the first one is missing or not seen. The viewer is a DID, a handle or a bsky.app URL; an unknown account stands for a person who is not signed in. The post is an AT-URI or a bsky.app URL.';
+COMMENT ON FUNCTION bsky.thread(text, int4, int4, boolean, text, int4, int8) IS 'A post, the posts above it and the replies below it, as a tree: depth 0 is the post, depth 1 a reply to it, depth -1 its parent. place numbers the posts from top to bottom; replies to the same post are sorted by time. Replies that violate the threadgate or have an invalid root, and the posts below them, are left out unless all_replies is true; nothing is above or below a first post that violates the threadgate. validity is valid, or the columns of bsky.post_rules that are true, such as is_hidden; null if no rule is known to be broken and the projection post_rules is not current. At most max_depth levels and max_posts posts below, upper levels first, and at most max_above posts above. With after_place the answer is a page of the whole thread: the next max_posts posts from top to bottom after this place, which is 0 for the first page. Replies to a post that is missing, deleted or of an inactive account are not below any other post, but the first post may be missing. For a viewer, posts that the viewer does not see (bsky.is_hidden_from) are left out, as are replies between accounts that block each other, the posts below them, and all posts if the first one is missing or not seen. The viewer is a DID, a handle or a bsky.app URL; an unknown account stands for a person who is not signed in. The post is an AT-URI or a bsky.app URL.';
 
--- A deleted reply ends the chain, because a stub does not have the key of its parent.
+-- A deleted reply ends the chain, or a later reply takes its place. In the reference AppView a deleted reply keeps its place while a
+-- reply below it is there: it keeps the keys of deleted replies and of their parents. A stub does not have the key of its parent, so
+-- that the place of the replies below it is not known. They are still in bsky.thread of the deleted reply.
 CREATE OR REPLACE FUNCTION bsky.author_thread(address text, max_posts int4 DEFAULT 500)
 RETURNS TABLE (place int8, text text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 10 AS $$
@@ -274,7 +265,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 10 AS $$
          x.sort_at, x.actor_id, x.rkey
   FROM chain x ORDER BY x.place
 $$;
-COMMENT ON FUNCTION bsky.author_thread(text, int4) IS 'The posts with which the author of a thread continues it: the first post of the thread, the author''s oldest reply to it, the author''s oldest reply to that one, and so on. The address is an AT-URI or a bsky.app URL of any post of the thread. At most max_posts posts.';
+COMMENT ON FUNCTION bsky.author_thread(text, int4) IS 'The posts with which the author of a thread continues it: the first post of the thread, the author''s oldest reply to it, the author''s oldest reply to that one, and so on. The address is an AT-URI or a bsky.app URL of any post of the thread. A deleted reply ends the thread, or a later reply takes its place. At most max_posts posts; the rows after a place are the next page.';
 
 -- A URL of bsky.app can be the address of an account or a record, and the subject of a label itself.
 CREATE OR REPLACE FUNCTION bsky.labels_of(subject text) RETURNS SETOF bsky.labels_view

@@ -1,26 +1,35 @@
 -- Posts by their words, and records by the records and accounts that they refer to.
 
 -- `skua index add search` creates the index. The configuration 'simple' suits all languages, because it does not reduce words.
-CREATE OR REPLACE FUNCTION bsky.search(words text, max_rows int4 DEFAULT 50) RETURNS SETOF bsky.posts_view
+-- The posts are sorted before those of inactive accounts are left out, so that few accounts are looked up.
+CREATE OR REPLACE FUNCTION bsky.search(words text, max_rows int4 DEFAULT 50, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
+RETURNS SETOF bsky.posts_view
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
-  SELECT p.* FROM (
-    (SELECT t.actor_id, t.rkey, least(t.created_at, t.indexed_at) AS sort_at FROM bsky.posts t
-     WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words) AND t.cid IS NOT NULL
-       AND (SELECT to_regclass('bsky.posts_search') IS NOT NULL)
-     ORDER BY least(t.created_at, t.indexed_at) DESC LIMIT 2 * max_rows)
-    UNION ALL
-    (SELECT t.actor_id, t.rkey, t.sort_at
-     FROM (SELECT n.actor_id, n.rkey, n.text, least(n.created_at, n.indexed_at) AS sort_at FROM bsky.posts n
-           WHERE n.cid IS NOT NULL AND (SELECT to_regclass('bsky.posts_search') IS NULL)
-           ORDER BY least(n.created_at, n.indexed_at) DESC LIMIT 5000) t
-     WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words)
-     ORDER BY t.sort_at DESC LIMIT 2 * max_rows)
+  SELECT p.* FROM skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
+    SELECT f.* FROM (
+      SELECT t.* FROM (
+        SELECT t.actor_id, t.rkey, least(t.created_at, t.indexed_at) AS sort_at FROM bsky.posts t
+        WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words) AND t.cid IS NOT NULL
+          AND (SELECT to_regclass('bsky.posts_search') IS NOT NULL)
+        UNION ALL
+        SELECT t.actor_id, t.rkey, t.sort_at
+        FROM (SELECT n.actor_id, n.rkey, n.text, least(n.created_at, n.indexed_at) AS sort_at FROM bsky.posts n
+              WHERE n.cid IS NOT NULL AND (SELECT to_regclass('bsky.posts_search') IS NULL) AND least(n.created_at, n.indexed_at) <= e.sort_at
+                AND (least(n.created_at, n.indexed_at), n.actor_id, n.rkey) < (e.sort_at, e.actor_id, e.rkey)
+              ORDER BY least(n.created_at, n.indexed_at) DESC, n.actor_id DESC, n.rkey DESC LIMIT 5000) t
+        WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words)
+      ) t
+      WHERE (t.sort_at, t.actor_id, t.rkey) < (e.sort_at, e.actor_id, e.rkey)
+      ORDER BY t.sort_at DESC, t.actor_id DESC, t.rkey DESC OFFSET 0
+    ) f
+    WHERE (SELECT a.active FROM bsky.actors a WHERE a.id = f.actor_id) IS NOT FALSE
+    LIMIT max_rows
   ) k
   -- With OFFSET each post is looked up by its key.
   CROSS JOIN LATERAL (SELECT v.* FROM bsky.posts_view v WHERE v.actor_id = k.actor_id AND v.rkey = k.rkey OFFSET 0) p
-  ORDER BY k.sort_at DESC LIMIT max_rows
+  ORDER BY k.sort_at DESC, k.actor_id DESC, k.rkey DESC
 $$;
-COMMENT ON FUNCTION bsky.search(text, int4) IS 'Posts whose text contains words, newest first, as bsky.posts_view has them. The words are as websearch_to_tsquery reads them: all of them, "a phrase", or, -without. Without the index of `skua index add search` it searches the newest 5,000 posts only. At most max_rows rows.';
+COMMENT ON FUNCTION bsky.search(text, int4, timestamptz, text) IS 'Posts whose text contains words, newest first, as bsky.posts_view has them. The words are as websearch_to_tsquery reads them: all of them, "a phrase", or, -without. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. Without the index of `skua index add search` it searches the newest 5,000 of these posts only. At most max_rows rows.';
 
 CREATE OR REPLACE FUNCTION bsky.word_beginnings(words text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -50,7 +59,9 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
 $$;
 COMMENT ON FUNCTION bsky.search_accounts(text, int4) IS 'Active accounts whose name (handle, or DID) begins with the words, and then accounts whose display name has words that begin with them, as bsky.actors_view has them. `skua index add names` and `skua index add display-names` keep it from reading all accounts and profiles. At most max_rows rows.';
 
--- A record can refer to the target in several fields. Conditions on the columns of the result reach each table.
+-- A record can refer to the target in several fields. Conditions on the columns of the result reach each table. OR makes PostgreSQL
+-- read the rows in the order of the table, as for bsky.likes_of. Only the last part can have a row twice, for two texts of
+-- the target.
 CREATE OR REPLACE FUNCTION bsky.links_to(target text)
 RETURNS TABLE (collection_id int4, path text, actor_id int8, rkey int8, indexed_at timestamptz)
 LANGUAGE sql STABLE ROWS 100 AS $$
@@ -65,9 +76,11 @@ LANGUAGE sql STABLE ROWS 100 AS $$
     UNION ALL SELECT target WHERE target LIKE 'at://%' OR target LIKE 'did:%'
   )
   SELECT 2 AS collection_id, 'subject.uri' AS path, t.actor_id, t.rkey, t.indexed_at FROM k JOIN bsky.likes AS t
-    ON t.subject_actor = k.actor_id AND t.subject_collection = k.collection_id AND t.subject_rkey = k.rkey
+    ON ((t.subject_actor = k.actor_id AND t.subject_rkey = k.rkey) OR (t.subject_actor = -1 AND t.subject_rkey = -1))
+    AND t.subject_collection = k.collection_id
   UNION ALL SELECT 3, 'subject.uri', t.actor_id, t.rkey, t.indexed_at FROM k JOIN bsky.reposts AS t
-    ON t.subject_actor = k.actor_id AND t.subject_collection = k.collection_id AND t.subject_rkey = k.rkey
+    ON ((t.subject_actor = k.actor_id AND t.subject_rkey = k.rkey) OR (t.subject_actor = -1 AND t.subject_rkey = -1))
+    AND t.subject_collection = k.collection_id
   UNION ALL SELECT 1, 'reply.parent.uri', t.actor_id, t.rkey, t.indexed_at FROM k JOIN bsky.posts AS t
     ON t.parent_actor = k.actor_id AND t.parent_rkey = k.rkey AND k.collection_id = 1
   UNION ALL SELECT 1, 'reply.root.uri', t.actor_id, t.rkey, t.indexed_at FROM k JOIN bsky.posts AS t
@@ -82,14 +95,15 @@ LANGUAGE sql STABLE ROWS 100 AS $$
     ON t.list_actor = k.actor_id AND t.list_rkey = k.rkey AND k.collection_id = 9
   UNION ALL SELECT 11, 'subject', t.actor_id, t.rkey, t.indexed_at FROM k JOIN bsky.list_blocks AS t
     ON t.list_actor = k.actor_id AND t.list_rkey = k.rkey AND k.collection_id = 9
-  UNION ALL SELECT 7, 'subject', t.actor_id, t.rkey, t.indexed_at FROM a JOIN bsky.follows AS t ON t.subject_actor = a.actor_id
+  UNION ALL SELECT 7, 'subject', t.actor_id, t.rkey, t.indexed_at FROM a JOIN bsky.follows AS t
+    ON t.subject_actor = a.actor_id OR (t.subject_actor = -1 AND t.actor_id = -1)
   UNION ALL SELECT 8, 'subject', t.actor_id, t.rkey, t.indexed_at FROM a JOIN bsky.blocks AS t ON t.subject_actor = a.actor_id
   UNION ALL SELECT 10, 'subject', t.actor_id, t.rkey, t.indexed_at FROM a JOIN bsky.list_items AS t ON t.subject_actor = a.actor_id
   UNION ALL SELECT 13, 'subject', t.actor_id, t.rkey, t.indexed_at FROM a JOIN bsky.verifications AS t ON t.subject_actor = a.actor_id
   UNION ALL SELECT 1, 'facets', t.actor_id, t.rkey, t.indexed_at FROM a JOIN bsky.posts AS t ON t.mentions @> ARRAY[a.actor_id]
-  UNION ALL SELECT t.collection_id, bsky.record_path(t.record, x.text), t.actor_id, t.rkey, t.indexed_at
+  UNION ALL (SELECT DISTINCT t.collection_id, bsky.record_path(t.record, x.text), t.actor_id, t.rkey, t.indexed_at
     FROM texts AS x JOIN bsky.records AS t ON bsky.record_links(t.record) @> ARRAY[x.text]
-    WHERE (SELECT to_regclass('bsky.records_links') IS NOT NULL)
+    WHERE (SELECT to_regclass('bsky.records_links') IS NOT NULL))
 $$;
 COMMENT ON FUNCTION bsky.links_to(text) IS 'The fields of records that refer to a record or an account, in no order: the collection (bsky.collections.id), the path of the field, and the key of the record. Records of inactive accounts are included. The target is as for bsky.backlinks, which has names in place of numbers.';
 
@@ -104,7 +118,7 @@ LANGUAGE sql STABLE ROWS 100 AS $$
          concat_ws(' ', (extract(epoch FROM f.indexed_at) * 1000000)::int8, f.collection_id, f.actor_id, f.rkey, f.path)
   FROM (
     SELECT * FROM (
-      SELECT DISTINCT l.* FROM bsky.links_to(target) AS l
+      SELECT l.* FROM bsky.links_to(target) AS l
       WHERE (in_collection IS NULL OR l.collection_id = (SELECT c.id FROM bsky.collections AS c WHERE c.nsid = in_collection))
         AND (at_path IS NULL OR l.path = at_path)
         AND (by_account IS NULL OR l.actor_id = (SELECT bsky.actor_id(by_account)))
@@ -127,8 +141,9 @@ CREATE OR REPLACE FUNCTION bsky.backlink_counts(target text)
 RETURNS TABLE (collection text, path text, records int8, accounts int8)
 LANGUAGE sql STABLE ROWS 20 AS $$
   SELECT c.nsid, l.path, l.records, l.accounts
-  FROM (SELECT l.collection_id, l.path, count(DISTINCT (l.actor_id, l.rkey)) AS records, count(DISTINCT l.actor_id) AS accounts
-        FROM bsky.links_to(target) AS l
+  FROM (SELECT l.collection_id, l.path, sum(l.records)::int8 AS records, count(*) AS accounts
+        FROM (SELECT l.collection_id, l.path, l.actor_id, count(*) AS records FROM bsky.links_to(target) AS l
+              GROUP BY l.actor_id, l.collection_id, l.path) AS l
         WHERE (SELECT n.active FROM bsky.actors AS n WHERE n.id = l.actor_id) IS NOT FALSE GROUP BY 1, 2) AS l
   JOIN bsky.collections AS c ON c.id = l.collection_id
   ORDER BY l.records DESC, c.nsid, l.path

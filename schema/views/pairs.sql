@@ -91,12 +91,13 @@ CREATE OR REPLACE VIEW bsky.feed_reposts AS
 SELECT r.actor_id, r.rkey, least(r.created_at, r.indexed_at) AS sort_at, r.subject_actor, r.subject_rkey
 FROM bsky.reposts r
 WHERE r.subject_collection = 1
-  AND r.rkey = (SELECT min(d.rkey) FROM bsky.reposts d WHERE d.subject_actor = r.subject_actor
-                  AND d.subject_collection = r.subject_collection AND d.subject_rkey = r.subject_rkey AND d.actor_id = r.actor_id)
-  AND (SELECT p.is_deleted FROM bsky.posts p WHERE p.actor_id = r.subject_actor AND p.rkey = r.subject_rkey) IS NOT TRUE
+  -- An account can repost a post thousands of times. The search ends at the first lower key.
+  AND (SELECT true FROM bsky.reposts d WHERE d.subject_actor = r.subject_actor AND d.subject_collection = r.subject_collection
+         AND d.subject_rkey = r.subject_rkey AND d.actor_id = r.actor_id AND d.rkey < r.rkey LIMIT 1) IS NULL
+  AND (SELECT true FROM bsky.posts p WHERE p.actor_id = r.subject_actor AND p.rkey = r.subject_rkey AND p.cid IS NOT NULL)
   AND (SELECT a.active FROM bsky.actors a WHERE a.id = r.subject_actor) IS NOT FALSE
   AND (SELECT a.active FROM bsky.actors a WHERE a.id = r.actor_id) IS NOT FALSE;
-COMMENT ON VIEW bsky.feed_reposts IS 'The reposts that a feed shows: of active accounts, of posts that are not deleted and whose author is active, each post once for each account. Use it with a condition on actor_id.';
+COMMENT ON VIEW bsky.feed_reposts IS 'The reposts that a feed shows: of active accounts, of posts that Skua has and whose author is active, each post once for each account. A repost of a post that was not seen or was deleted is left out, as in the reference AppView. Use it with a condition on actor_id.';
 COMMENT ON COLUMN bsky.feed_reposts.actor_id IS 'The account that reposted (bsky.actors.id).';
 COMMENT ON COLUMN bsky.feed_reposts.rkey IS 'The record key of the repost, as a number.';
 COMMENT ON COLUMN bsky.feed_reposts.sort_at IS 'The earlier of the times at which the repost was created and indexed.';

@@ -40,8 +40,10 @@ def blocked(records):
 
 
 def feed_reposts(records):
+    """hydration/hydrator.ts: the AppView drops items whose post it does not have."""
+    posts = dict(records.visible(POST))
     for did, uri, _, subject in records.recount.firsts(REPOST):
-        if f"/{POST}/" in subject and subject not in records.deleted_posts and not records.hidden & {did, author(subject)}:
+        if subject in posts and did not in records.hidden:
             yield uri, subject
 
 

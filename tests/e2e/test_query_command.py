@@ -232,13 +232,13 @@ class QueryCommand(EndToEnd):
 
     def test_a_query_ends_at_its_time_limit(self):
         database = self.database()
-        database.run("create or replace function bsky.search(words text, max_rows int4 default 50) returns setof bsky.posts_view "
+        database.run("create or replace function bsky.search(words text, max_rows int4 default 50, before timestamptz default null, last_uri text default null) returns setof bsky.posts_view "
                      "language sql as 'select p.* from pg_sleep(60) s left join bsky.posts_view p on true'")
         self.assertIn("statement timeout", self.query(database, "search", "words", "--timeout", "1s", code=1))
 
     def test_a_query_cannot_write(self):
         database = self.database()
-        database.run("create or replace function bsky.search(words text, max_rows int4 default 50) returns setof bsky.posts_view "
+        database.run("create or replace function bsky.search(words text, max_rows int4 default 50, before timestamptz default null, last_uri text default null) returns setof bsky.posts_view "
                      "language plpgsql as $$ begin delete from bsky.posts; return; end $$")
         self.assertIn("read-only transaction", self.query(database, "search", "words", code=1))
 

@@ -183,7 +183,7 @@ class QueryNotes(EndToEnd):
 
     def test_a_query_that_fails_prints_what_is_missing(self):
         database = self.database()
-        database.run("create or replace function bsky.search(words text, max_rows int4 default 50) returns setof bsky.posts_view "
+        database.run("create or replace function bsky.search(words text, max_rows int4 default 50, before timestamptz default null, last_uri text default null) returns setof bsky.posts_view "
                      "language sql as 'select p.* from pg_sleep(60) s left join bsky.posts_view p on true'")
         program = self.skua(database, "query", "search", "word", "--timeout", "1s", code=1)
         self.assertRegex("\n".join(program.stderr), r"(?s)note: the index search does not exist.*statement timeout")

@@ -257,8 +257,8 @@ class Questions(EndToEnd):
                   "repost(1, 13, 5, 4)", "post(2, 20, 'other')")
         rows = self.db.rows("select name, text, reposted_by from bsky.timeline('ann.test')")
         self.assertEqual([(row["name"], row["text"], row["reposted_by"]) for row in rows], [
-            ("did:plc:nobody", None, "ann.test"), ("bob.test", "of bob", "ann.test"), ("ann.test", "new", None), ("ann.test", "old", None)])
-        self.assertEqual(self.column("select text from bsky.timeline('ann.test', 2)"), [None, "of bob"])
+            ("bob.test", "of bob", "ann.test"), ("ann.test", "new", None), ("ann.test", "old", None)])
+        self.assertEqual(self.column("select text from bsky.timeline('ann.test', 2)"), ["of bob", "new"])
         self.assertEqual(self.column("select text from bsky.timeline('dee.test')"), [])
         self.assertEqual(self.column("select text from bsky.timeline('unknown.test')"), [])
 

@@ -16,7 +16,12 @@ namespace skua::sim::minimal_record_test {
 namespace {
 
 constexpr Timestamp kNow{std::chrono::microseconds(1'770'000'000'000'000)};
-const NetworkSettings kSettings{.outsiders = 100, .outside_share = 1.0};
+const NetworkSettings kSettings = [] {
+  NetworkSettings settings;
+  settings.outsiders = 100;
+  settings.outside_share = 1.0;
+  return settings;
+}();
 
 std::optional<std::string> fault_of(std::string_view nsid, std::string_view rkey,
                                     const nlohmann::json& record) {

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "atproto/tid.hpp"
 #include "event/frame_decoder.hpp"
 #include "skua-sim/heard_network.hpp"
-#include "tables/record_key.hpp"
 #include "world/subjects.hpp"
 
 namespace skua::sim::network_test {
@@ -232,11 +232,12 @@ double share_of_young_subjects(bool recent_posts) {
       if (change == nullptr) continue;
       const auto* like = std::get_if<records::Like>(&change->record.record);
       if (like == nullptr || !like->subject) continue;
-      const auto time_of = [](std::string_view rkey) {
-        return std::chrono::microseconds(tables::rkey_number(rkey).value >> 10);
-      };
+      const auto written = atproto::Tid::parse(change->rkey);
+      const auto subject = atproto::Tid::parse(like->subject->rkey);
+      if (!written || !subject) continue;
       ++likes;
-      if (time_of(change->rkey) - time_of(like->subject->rkey) < std::chrono::hours(9)) ++young;
+      const std::chrono::microseconds age((written->value >> 10) - (subject->value >> 10));
+      if (age < std::chrono::hours(9)) ++young;
     }
   }
   return young / likes;

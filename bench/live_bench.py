@@ -13,6 +13,10 @@ about ten GB of disk.
   --loaded   rows loaded before the measurement (default 5000000; sweep: a fifth, all and four times as many)
   --rate     events a second of the latency part (default 2000), for --seconds (default 40)
   --cache    the folder that keeps the capture for the next run (default: build/bench; with --quick none)
+  --recent-posts  subjects are mostly recent posts, as on the network: half of them are less than nine hours old (default:
+             all ages up to 200 days are equally frequent)
+  --statements  print the cost of each statement of `skua run` in the throughput part: time, blocks and bytes of WAL
+             a thousand events. Needs pg_stat_statements, which makes PostgreSQL slower
 
 Example: bench/live_bench.py --part latency
 """
@@ -33,6 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 
 from harness import BIN, Database, Program, Sim, wait_for, with_database  # noqa: E402
+import statements  # noqa: E402
 from options import parse, parser_of  # noqa: E402
 from report import Report  # noqa: E402
 
@@ -50,10 +55,10 @@ class People:
     records: int = 1_000
     actors: int = 1_000_000
 
-    def most_subjects_new(self):
+    def most_subjects_new(self, recent=False):
         """80 % of the references name subjects that were never seen before."""
         return ["--accounts", self.accounts, "--records", self.accounts * self.records, "--oddities", "0",
-                "--outsiders", self.actors, "--outside-share", "0.8"]
+                "--outsiders", self.actors, "--outside-share", "0.8", *(["--recent-posts"] if recent else [])]
 
     def as_simulated(self):
         return ["--accounts", self.accounts]
@@ -123,15 +128,22 @@ def frame_count(path):
 
 # --- the database
 
+# The loaded rows end before the first event of a capture (write_capture.hpp). All times are in microseconds. The ages of their
+# subjects are those of skua-sim: all ages up to 200 days are equally frequent, or with --recent-posts all orders of magnitude
+# from a minute on. In that case the rows are a sample of 200 days; otherwise they are those of a thousand events a second.
+END_OF_LOADED = 1_779_900_000_000_000
+HISTORY = 200 * 86_400_000_000
+ANY_AGE = f"(random() * {HISTORY})::int8"
+RECENT_AGE = f"(60e6 * power({HISTORY} / 60e6, random()))::int8"
+
 LOAD = """
 -- Rows in the order in which time would have brought them, of accounts at random.
 set synchronous_commit = off;
 create temp table made as
-select i, r % 100 as kind, ((1750000000000000 + i * 1000) << 10) + (i % 1000) as rkey,
+select i, r % 100 as kind, (at << 10) + (i % 1000) as rkey,
   1 + (random() * ({actors} - 1))::int as actor, 1 + (random() * ({actors} - 1))::int as other,
-  ((1740000000000000 + (random() * 8e12)::int8) << 10) + (i % 1000) as other_rkey,
-  timestamptz '2025-06-15' + i * interval '1 ms' as at
-from (select i, (random() * 99.999)::int as r from generate_series({first}::int8, {last}::int8) as i) s;
+  ((at - {age}) << 10) + (i % 1000) as other_rkey, timestamptz 'epoch' + at * interval '1 us' as at
+from (select i, {start} + (i - {loaded}) * {step} as at, (random() * 99.999)::int as r from generate_series({first}::int8, {last}::int8) as i) s;
 insert into bsky.likes (rkey, rev, indexed_at, created_at, subject_rkey, actor_id, subject_actor,
   subject_collection, cid, subject_cid)
 select rkey, rkey, at, at, other_rkey, actor, other, 1, sha256(int8send(rkey)), sha256(int8send(other_rkey))
@@ -281,12 +293,14 @@ def peak_memory(pid):
 def migrated(server, name):
     """A database without rows: a copy of the one that the first call makes."""
     if "migrated" not in server.databases:
-        subprocess.run([BIN / "skua", "migrate", "--database", server.create("migrated").url], check=True,
-                       stdout=subprocess.DEVNULL)
+        url = server.create("migrated").url
+        # Rows that are loaded later count as checked. `skua run` would check them again beside the measured events.
+        for command in (["migrate"], ["lexicon", "check"]):
+            subprocess.run([BIN / "skua", *command, "--database", url], check=True, stdout=subprocess.DEVNULL)
     return server.create(name, "migrated")
 
 
-def load(db, rows, dids, actors=People.actors, loaded=0):
+def load(db, rows, dids, actors=People.actors, loaded=0, recent=False):
     """Fills a database from `loaded` to `rows` rows, without the cost of live indexing."""
     if rows <= loaded:
         return
@@ -300,8 +314,11 @@ def load(db, rows, dids, actors=People.actors, loaded=0):
         db.run(copy + "".join(f"{name}\t2025-06-15\n" for name in names) + "\\.\n")
     drop, make = indexes_of(db, MIX)
     db.run(drop)
+    step = HISTORY // (rows - loaded) if recent else 1000
     for first in range(loaded, rows, 1_000_000):
-        db.run(LOAD.format(actors=actors, first=first, last=min(first + 1_000_000, rows) - 1))
+        db.run(LOAD.format(actors=actors, first=first, last=min(first + 1_000_000, rows) - 1, loaded=loaded,
+                           start=END_OF_LOADED - step * (rows - loaded) + loaded % 997, step=step,
+                           age=RECENT_AGE if recent else ANY_AGE))
     db.run(f"set maintenance_work_mem = '1GB'; {make}")
     db.run("vacuum (freeze, analyze)")
     db.run("checkpoint")
@@ -368,6 +385,8 @@ def throughput_round(server, frames, template, options, report):
           f"   ({figures['transactions']} transactions; CPU: client {figures['client_cpu_seconds']:.1f} s,"
           f" PostgreSQL {server.cpu() - server_before:.1f} s in {figures['seconds']:.1f} s)", flush=True)
     db = server.create("whole", template)
+    if options.statements:
+        statements.reset(db)
     server.admin().run("checkpoint")
     measured = index(server, db, frames, verify=options.verify)
     own = measured.skua_cpu + measured.server_cpu
@@ -379,6 +398,8 @@ def throughput_round(server, frames, template, options, report):
     print(f"  ratio              {report.figure('ratio', measured.rate / alone, '8.2f')}   (without the sender's CPU, two cores"
           f" would do {report.figure('skua run without the sender', without_sender, '.0f')} events/s)", flush=True)
     check_complete(measured)
+    if options.statements:
+        statements.say(db, measured.figures["events"], report)
     if options.verify != "none":
         say_verified(measured, options, report)
     return measured.rate
@@ -457,7 +478,7 @@ def sweep(server, frames, dids, options):
     db = migrated(server, "loaded")
     rates, before = {}, 0
     for rows in (options.loaded // 5, options.loaded, options.loaded * 4):
-        load(db, rows, dids, people(options).actors, before)
+        load(db, rows, dids, people(options).actors, before, options.recent_posts)
         before = rows
         print(f"throughput, {rows} rows loaded", flush=True)
         rates[rows] = throughput(server, frames, "loaded", options)
@@ -477,18 +498,23 @@ def main():
     parser.add_argument("--seconds", type=int, default=40)
     parser.add_argument("--disk-events", type=int, default=1_400_000)
     parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    parser.add_argument("--statements", action="store_true")
+    parser.add_argument("--recent-posts", action="store_true")
     options = parse(parser, verify="full", events=1_000, loaded=2_000, rounds=1, rate=500, seconds=1, disk_events=1_000)
     parts = options.part or ["throughput", "latency", "disk"]
     server = Server(options.quick)
     cache = server.cache(options)
     try:
+        if options.statements:
+            statements.prepare(server)
         if set(parts) & {"throughput", "latency", "sweep"}:
-            frames = capture(cache, options.events, people(options).most_subjects_new())
+            frames = capture(cache, options.events, people(options).most_subjects_new(options.recent_posts),
+                             name="recent" if options.recent_posts else "live")
             dids = dids_in(frames)
             print(f"{frames.name}: {frames.stat().st_size / frame_count(frames):.0f} bytes a frame,"
                   f" {options.events / frame_count(frames):.2f} events a frame, {len(dids)} accounts named", flush=True)
         if set(parts) & {"throughput", "latency"}:
-            load(migrated(server, "loaded"), options.loaded, dids, people(options).actors)
+            load(migrated(server, "loaded"), options.loaded, dids, people(options).actors, recent=options.recent_posts)
         if "throughput" in parts:
             print(f"throughput, {options.loaded} rows loaded", flush=True)
             throughput(server, frames, "loaded", options)

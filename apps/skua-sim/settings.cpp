@@ -111,6 +111,11 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->type_name("X")
       ->check(CLI::Range(0.0, 1.0))
       ->group(kNetwork);
+  app.add_flag(
+         "--recent-posts", network.recent_posts,
+         "Most posts of outsiders are recent, as the subjects of live likes: half of them are "
+         "less than 9 hours old (default: all ages up to 200 days are equally frequent)")
+      ->group(kNetwork);
   app.add_option("--page", settings.largest_page,
                  "Maximum entries of a page of a list of hosts or repositories (default: as many "
                  "as the client requests)")
@@ -285,8 +290,9 @@ void check_mode(const CLI::App& app, const Settings& settings) {
   } else {
     refuse(app,
            {"--write-capture", "--seed", "--accounts", "--records", "--records-spread", "--hosts",
-            "--outsiders", "--outside-share", "--plc-delay", "--pds-delay", "--oddities",
-            "--one-op-a-path", "--even", "--events", "--first-seq", "--window-mb", "--dump"},
+            "--outsiders", "--outside-share", "--recent-posts", "--plc-delay", "--pds-delay",
+            "--oddities", "--one-op-a-path", "--even", "--events", "--first-seq", "--window-mb",
+            "--dump"},
            "has no effect with --serve");
     if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");
   }

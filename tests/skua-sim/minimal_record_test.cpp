@@ -9,12 +9,19 @@
 #include "event/json_event.hpp"
 #include "records/record.hpp"
 #include "repo/dag_cbor.hpp"
+#include "world/network.hpp"
 #include "world/record_maker.hpp"
 
 namespace skua::sim::minimal_record_test {
 namespace {
 
 constexpr Timestamp kNow{std::chrono::microseconds(1'770'000'000'000'000)};
+const NetworkSettings kSettings = [] {
+  NetworkSettings settings;
+  settings.outsiders = 100;
+  settings.outside_share = 1.0;
+  return settings;
+}();
 
 std::optional<std::string> fault_of(std::string_view nsid, std::string_view rkey,
                                     const nlohmann::json& record) {
@@ -25,7 +32,7 @@ std::optional<std::string> fault_of(std::string_view nsid, std::string_view rkey
 }
 
 TEST(MinimalRecord, is_valid_in_each_collection_and_has_no_field_too_many) {
-  const Subjects subjects(1, 100, 1.0, kNow);
+  const Subjects subjects(kSettings, kNow);
   Random random(1);
   records::for_each_collection([&]<class R>() {
     const std::string_view rkey = R::kSingleton ? "self" : "3jquh3dxgi52o";
@@ -42,7 +49,7 @@ TEST(MinimalRecord, is_valid_in_each_collection_and_has_no_field_too_many) {
 }
 
 TEST(MinimalRecord, names_a_subject_of_the_network) {
-  const Subjects subjects(1, 100, 1.0, kNow);
+  const Subjects subjects(kSettings, kNow);
   Random random(1);
   const auto make = [&] {
     return make_minimal(random, subjects, "app.bsky.feed.like", "3jquh3dxgi52o", kNow);
@@ -53,7 +60,7 @@ TEST(MinimalRecord, names_a_subject_of_the_network) {
 }
 
 TEST(MinimalRecord, a_fault_that_no_field_corrects_is_an_error) {
-  const Subjects subjects(1, 100, 1.0, kNow);
+  const Subjects subjects(kSettings, kNow);
   Random random(1);
   EXPECT_THROW(make_minimal(random, subjects, "app.bsky.actor.profile", "other", kNow),
                std::logic_error);

@@ -1,12 +1,15 @@
 #include "world/network.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "atproto/tid.hpp"
 #include "event/frame_decoder.hpp"
 #include "skua-sim/heard_network.hpp"
 #include "world/subjects.hpp"
@@ -208,6 +211,42 @@ TEST(Network, references_are_mostly_new_with_many_outsiders) {
   const double distinct = static_cast<double>(subjects.size());
   EXPECT_GT(distinct / likes, 0.7);
   EXPECT_LT(distinct / likes, 0.95);
+}
+
+/// Returns the share of likes whose subject is less than nine hours older than the like.
+double share_of_young_subjects(bool recent_posts) {
+  NetworkSettings settings = small_settings(9);
+  settings.outsiders = 1'000'000;
+  settings.outside_share = 1;
+  settings.recent_posts = recent_posts;
+  HeardNetwork network(settings);
+  network.steps(4'000);
+  event::FrameDecoder decoder;
+  double likes = 0;
+  double young = 0;
+  for (std::size_t i = 0; i < network.heard().size(); ++i) {
+    event::DecodedFrame frame;
+    if (!decoder.decode(network.frame(i), frame)) continue;
+    for (const auto& event : frame.events) {
+      const auto* change = std::get_if<event::RecordChange>(&event.body);
+      if (change == nullptr) continue;
+      const auto* like = std::get_if<records::Like>(&change->record.record);
+      if (like == nullptr || !like->subject) continue;
+      const auto written = atproto::Tid::parse(change->rkey);
+      const auto subject = atproto::Tid::parse(like->subject->rkey);
+      if (!written || !subject) continue;
+      ++likes;
+      const std::chrono::microseconds age((written->value >> 10) - (subject->value >> 10));
+      if (age < std::chrono::hours(9)) ++young;
+    }
+  }
+  return young / likes;
+}
+
+TEST(Network, subjects_are_of_all_ages_or_mostly_recent) {
+  EXPECT_LT(share_of_young_subjects(false), 0.1);
+  EXPECT_GT(share_of_young_subjects(true), 0.4);
+  EXPECT_LT(share_of_young_subjects(true), 0.65);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class Network::Impl {
       : last_(start),
         random_(settings.seed),
         hostile_random_(~settings.seed),
-        subjects_(settings.seed, settings.outsiders, settings.outside_share, start),
+        subjects_(settings, start),
         records_(random_, subjects_),
         population_(settings, std::move(host_urls)),
         announcements_(std::move(publish)),

@@ -27,6 +27,9 @@ struct NetworkSettings {
   std::size_t outsiders = 4'000;
   /// The share of references to outsiders, 0 to 1.
   double outside_share = 0.3;
+  /// If true, most posts of outsiders are recent, as the subjects of live likes are: half of them
+  /// are less than 9 hours old. If false, all ages up to 200 days are equally frequent.
+  bool recent_posts = false;
   /// The total number of records before the first message.
   std::size_t records = 0;
   /// The inequality of the distribution of records over the accounts (see share_before).

@@ -1,11 +1,13 @@
 #include "world/subjects.hpp"
 
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
 #include "world/language.hpp"
+#include "world/network.hpp"
 #include "world/plc_directory.hpp"
 
 namespace skua::sim {
@@ -26,12 +28,23 @@ std::uint64_t number_in(const atproto::Digest& digest) {
   return number;
 }
 
+/// Returns an age between a minute and 200 days. Each order of magnitude is equally frequent, so
+/// half of the ages are below 9 hours, and three quarters below 9 days.
+std::chrono::microseconds recent_age(std::uint64_t drawn) {
+  constexpr std::uint64_t kSteps = 1ULL << 53;
+  constexpr double kMinute = 60e6;
+  const double part = static_cast<double>(drawn % kSteps) / kSteps;
+  return std::chrono::microseconds(std::llround(
+      kMinute * std::pow(static_cast<double>(kMicrosecondsOfHistory) / kMinute, part)));
+}
+
 }  // namespace
 
-Subjects::Subjects(std::uint64_t seed, std::size_t outsiders, double outside_share, Timestamp start)
-    : seed_(seed),
-      outsiders_(outsiders),
-      outside_share_(outsiders == 0 ? 0 : outside_share),
+Subjects::Subjects(const NetworkSettings& settings, Timestamp start)
+    : seed_(settings.seed),
+      outsiders_(settings.outsiders),
+      outside_share_(settings.outsiders == 0 ? 0 : settings.outside_share),
+      recent_posts_(settings.recent_posts),
       start_(start) {}
 
 std::string Subjects::outsider(std::uint64_t number) const {
@@ -42,7 +55,8 @@ std::string Subjects::outsider(std::uint64_t number) const {
 StrongRef Subjects::outside_post(std::uint64_t author, std::uint64_t number) const {
   const atproto::Digest digest = derive(seed_, "outside post", author * kPostsOfOutsider + number);
   const std::uint64_t drawn = number_in(digest);
-  const std::chrono::microseconds age(drawn % kMicrosecondsOfHistory);
+  const std::chrono::microseconds age =
+      recent_posts_ ? recent_age(drawn) : std::chrono::microseconds(drawn % kMicrosecondsOfHistory);
   const auto rkey = atproto::Tid::from_time(start_ - age, static_cast<unsigned>(drawn >> 54));
   return {"at://" + outsider(author) + "/app.bsky.feed.post/" + rkey.to_string(),
           atproto::Cid{atproto::Cid::kDagCbor, digest}.to_string()};

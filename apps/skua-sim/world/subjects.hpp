@@ -13,6 +13,8 @@
 
 namespace skua::sim {
 
+struct NetworkSettings;
+
 template <class R>
 inline constexpr auto kPlaceOf = static_cast<std::uint8_t>(R::kCollectionId - 1);
 
@@ -121,7 +123,7 @@ class Recent {
 /// seed and a number, so none is stored. One thread.
 class Subjects {
  public:
-  Subjects(std::uint64_t seed, std::size_t outsiders, double outside_share, Timestamp start);
+  Subjects(const NetworkSettings& settings, Timestamp start);
 
   void add_account(KnownAccount account) { accounts_.push_back(std::move(account)); }
   void add_post(KnownPost post) { posts_.add(std::move(post)); }
@@ -150,6 +152,7 @@ class Subjects {
   std::uint64_t seed_;
   std::size_t outsiders_;
   double outside_share_;
+  bool recent_posts_;
   Timestamp start_;
   std::vector<KnownAccount> accounts_;
   Recent<KnownPost> posts_{4096};

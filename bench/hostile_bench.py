@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """hostile_bench.py [--quick] [--part NAME]... [--attack NAME]... [--seconds N] [--rate N]
 
-Measures how much hostile accounts and hostile projections disturb others. `skua run` verifies a simulated network in full,
+Measures how much hostile accounts, hostile projections and hostile clients disturb others. `skua run` verifies a simulated network in full,
 with all projections. The accounts part: how long honest posts need from their commit to their row, their notification, the
 judgement of their threadgate and their event of /changes before, during and after attacks of accounts of the same network;
 the hostile commits have valid signatures. The projections part: events a second, CPU, the lag of other consumers and the
-latency of a reader without and with ten hostile projections. bench/README.md explains the results.
+latency of a reader without and with ten hostile projections. The http part: the latency of a client of `skua serve` without and
+with another client that always has 200 slow queries. bench/README.md explains the results.
 
   --quick      a second for each measurement, which shows only that the benchmark works
-  --part       accounts or projections; may be repeated (default: both)
+  --part       accounts, projections or http; may be repeated (default: all)
   --attack     values, bytes, small, letters, gates, identities or all; may be repeated (default: each of them)
   --seconds    the length of each measurement (default 20)
   --rate       events a second of the projections part (default 300)
@@ -16,6 +17,7 @@ latency of a reader without and with ten hostile projections. bench/README.md ex
 Example: bench/hostile_bench.py --part accounts --attack values --seconds 10
 """
 
+import collections
 import contextlib
 import math
 import pathlib
@@ -30,12 +32,16 @@ from live_bench import BIN, ROOT, Program, Server, cpu_of, migrated, wait_for
 from options import parse, parser_of
 from projection_bench import PROJECTIONS, skua
 from report import Report
+from served_data import ServedData
 
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 
 import hostile_projections  # noqa: E402
 from changes import served_url  # noqa: E402
 from hostile_accounts import ATTACKS, HONEST, HOSTILE, Attack, Probe, quantile  # noqa: E402
+
+
+PARTS = ["accounts", "projections", "http"]
 
 
 class Installation:
@@ -212,19 +218,93 @@ def beside_projections(options):
                 print(f"    {name:12} {consumer['state']:8} {consumer['dead_letters']} letters  {consumer['reason'][:110]}")
 
 
+# --- hostile clients
+
+SLOW = ("/query/most-liked", "/query/most-followed", "/query/engagement?account=bsky.app")
+# The connections of the hostile client.
+HOSTILE_REQUESTS = 200
+
+
+class Flood:
+    """A client with an address of its own, which asks the next slow question as soon as one is answered."""
+
+    def __init__(self, data, requests):
+        self.data, self.ended, self.answers = data, threading.Event(), collections.Counter()
+        self.threads = [threading.Thread(target=self.run, args=(number,), daemon=True) for number in range(requests)]
+
+    def start(self):
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, number):
+        while not self.ended.is_set():
+            try:
+                status, _, _ = self.data.get(SLOW[number % len(SLOW)], "127.0.0.2")
+            except OSError:  # the server has too many connections
+                status = 0
+            self.answers[status] += 1
+            if status != 200:
+                self.ended.wait(1)
+
+    def end(self):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def delays_of_client(data, seconds):
+    """{name: seconds of each answer}"""
+    did, _, rkey = data.post.removeprefix("at://").split("/")
+    asked = {"getRecord": ("/xrpc/com.atproto.repo.getRecord", {"repo": did, "collection": "app.bsky.feed.post", "rkey": rkey}),
+             "query": ("/query/timeline", {"account": data.account})}
+    delays, deadline = {name: [] for name in asked}, time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for name, (path, parameters) in asked.items():
+            status, took, body = data.get(path, "127.0.0.1", **parameters)
+            if status != 200:
+                raise SystemExit(f"{path}: {status} {body}")
+            delays[name].append(took)
+        time.sleep(0.05)
+    return delays
+
+
+def beside_clients(options):
+    parts = ("without", "with", "after")
+    records, accounts = (20_000, 2_000) if options.quick else (1_000_000, 60_000)
+    with contextlib.ExitStack() as stack:
+        data = ServedData(stack, options.quick, records, accounts)
+        report = stack.enter_context(Report(*(f"{name} {part}" for name in ("getRecord", "query") for part in parts)))
+        for part in parts:
+            flood = Flood(data, HOSTILE_REQUESTS if part == "with" else 0)
+            flood.start()
+            delays = delays_of_client(data, options.seconds)
+            flood.end()
+            for name, of_name in delays.items():
+                print(f"  {part:8} {name:10} {len(of_name):5}, p50 {1000 * statistics.median(of_name):7.2f} ms, p99 "
+                      f"{report.figure(f'{name} {part}', 1000 * quantile(of_name, 0.99), '7.2f')} ms, longest "
+                      f"{1000 * max(of_name):7.2f} ms", flush=True)
+            if flood.answers:
+                print(f"  the hostile client: {flood.answers[200]} answers, {flood.answers[429]} times 429, {flood.answers[503]} "
+                      f"times 503", flush=True)
+        slow = [data.get(path, "127.0.0.2")[1] for path in SLOW]
+        print("  its questions take alone: " + ", ".join(f"{1000 * seconds:.0f} ms" for seconds in slow))
+
+
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--part", action="append", choices=["accounts", "projections"])
+    parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--attack", action="append", choices=ATTACKS)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rate", type=int, default=300)
     options = parse(parser, seconds=1, attack=["values"], rate=50)
-    parts = options.part or ["accounts", "projections"]
+    parts = options.part or PARTS
     if "accounts" in parts:
         for name in options.attack or ATTACKS:
             measure(options, name)
     if "projections" in parts:
         beside_projections(options)
+    if "http" in parts:
+        beside_clients(options)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ app::Durability durability(const Invocation& invocation);
 /// filter", becomes the name of the session. Throws UsageError, postgres::SqlError, and
 /// std::runtime_error for another schema.
 postgres::Session open_database(const Invocation& invocation, std::string_view command);
+/// The same for a command that only reads, which a read-only standby suits, too.
+postgres::Session open_database_to_read(const Invocation& invocation, std::string_view command);
 
 /// Returns true if no bootstrap is open, so that tables have all of their indexes. Otherwise prints
 /// to stderr that this command, such as `retention apply`, must wait. Throws postgres::SqlError.

@@ -367,7 +367,7 @@ class ExportWriter {
 };
 
 int list_relations(const Invocation& invocation) {
-  postgres::Session session = open_database(invocation, "skua export");
+  postgres::Session session = open_database_to_read(invocation, "skua export");
   command_line::Table table({{}, {}});
   for (const exports::Relation& relation : exports::read_relations(session)) {
     table.add({relation.name, relation.meaning.substr(0, relation.meaning.find(". "))});
@@ -434,7 +434,7 @@ int run_export(const Invocation& invocation) {
   check_options(invocation);
   const ExportFormat format = invocation[kExportFormat];
   StopSignal stop_signal;
-  postgres::Session session = open_database(invocation, "skua export");
+  postgres::Session session = open_database_to_read(invocation, "skua export");
   Export work{.named = read_source(session, invocation),
               .columns = {},
               .format = format == ExportFormat::Csv ? exports::Format::Csv : exports::Format::Jsonl,

@@ -34,7 +34,7 @@ std::vector<std::string> labels_of(const pipeline::MetricDeclaration& metric) {
 
 std::vector<std::string> keys_of(const pipeline::MetricDeclaration& metric) {
   const std::string key = metric.info.key;
-  if (metric.kind == MetricKind::Histogram) return {key + "_p50", key + "_p99"};
+  if (metric.kind == MetricKind::Histogram && !key.empty()) return {key + "_p50", key + "_p99"};
   return {key};
 }
 

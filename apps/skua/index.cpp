@@ -22,6 +22,11 @@ namespace {
 constexpr const char* kSortAt = "least(created_at, indexed_at)";
 constexpr const char* kSortAtColumn = "(least(created_at, indexed_at))";
 
+/// Returns the columns of an index of the newest records with a reference.
+std::string newest_of(std::string_view reference) {
+  return fmt::format("{}, {}", reference, kSortAtColumn);
+}
+
 const Option<const OptionalIndex*> kIndex(
     {.name = "NAME",
      .meaning = "The name of an index, see `skua index list`",
@@ -72,18 +77,14 @@ const std::vector<OptionalIndex>& optional_indexes() {
        "reposts by time", "about 22 bytes a row"},
       {"follow-times", "follows_sort_at", "follows", "btree", kSortAtColumn, kSortAt,
        "follows by time", "about 22 bytes a row"},
-      {"newest-likes", "likes_newest", "likes", "btree",
-       "subject_rkey, (least(created_at, indexed_at))", nullptr,
+      {"newest-likes", "likes_newest", "likes", "btree", newest_of("subject_rkey"), nullptr,
        "the newest likes of a post with very many", "about 32 bytes a like"},
-      {"newest-reposts", "reposts_newest", "reposts", "btree",
-       "subject_rkey, (least(created_at, indexed_at))", nullptr,
+      {"newest-reposts", "reposts_newest", "reposts", "btree", newest_of("subject_rkey"), nullptr,
        "the newest reposts of a post with very many", "about 32 bytes a repost"},
-      {"newest-followers", "follows_newest", "follows", "btree",
-       "subject_actor, (least(created_at, indexed_at))", nullptr,
-       "the newest followers of an account with very many", "about 32 bytes a follow"},
-      {"newest-members", "list_items_newest", "list_items", "btree",
-       "list_rkey, (least(created_at, indexed_at))", nullptr,
-       "the newest accounts of a list with very many", "about 32 bytes a member"},
+      {"newest-followers", "follows_newest", "follows", "btree", newest_of("subject_actor"),
+       nullptr, "the newest followers of an account with very many", "about 32 bytes a follow"},
+      {"newest-members", "list_items_newest", "list_items", "btree", newest_of("list_rkey"),
+       nullptr, "the newest accounts of a list with very many", "about 32 bytes a member"},
       {"created-at", "posts_created_at", "posts", "btree", "created_at", nullptr,
        "posts by created_at", "about 22 bytes a post"},
       {"names", "actors_name", "actors", "btree", "(coalesce(handle, did)) text_pattern_ops",
@@ -125,7 +126,7 @@ IndexState read_index_state(postgres::Session& session, const OptionalIndex& ind
 namespace {
 
 int index_list(const Invocation& invocation) {
-  postgres::Session session = open_database(invocation, "skua index");
+  postgres::Session session = open_database_to_read(invocation, "skua index");
   command_line::Table table({{"name"}, {"size"}, {"use"}, {"cost"}});
   for (const OptionalIndex& index : optional_indexes()) {
     table.add({index.name, size_text(read_index_state(session, index)), index.use, index.cost});

@@ -16,7 +16,7 @@ struct OptionalIndex {
   const char* index;       // in schema bsky, and the name of its statistics
   const char* table;       // in schema bsky
   const char* method;      // as in CREATE INDEX
-  const char* columns;     // as in CREATE INDEX
+  std::string columns;     // as in CREATE INDEX
   const char* statistics;  // an expression that the planner needs statistics of, or null
   const char* use;
   const char* cost;

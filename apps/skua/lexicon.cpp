@@ -141,7 +141,7 @@ int lexicon_add(const Invocation& invocation) {
 }
 
 int lexicon_list(const Invocation& invocation) {
-  postgres::Session session = open_database(invocation, "skua lexicon");
+  postgres::Session session = open_database_to_read(invocation, "skua lexicon");
   const auto lexicons = lexicon_store::read_lexicons(session);
   if (lexicons.empty()) {
     fmt::print("no lexicons were added\n");
@@ -161,7 +161,7 @@ int lexicon_list(const Invocation& invocation) {
 
 int lexicon_show(const Invocation& invocation) {
   const std::string nsid = invocation[kNsid];
-  postgres::Session session = open_database(invocation, "skua lexicon");
+  postgres::Session session = open_database_to_read(invocation, "skua lexicon");
   for (const StoredLexicon& lexicon : lexicon_store::read_lexicons(session)) {
     if (lexicon.document.nsid != nsid) continue;
     fmt::print("{}\n", nlohmann::json::parse(lexicon.document.json).dump(2));

@@ -180,7 +180,7 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
     return kSuccess;
   }
   const auto timeout = invocation[kQueryTimeout];
-  postgres::Session session = open_database(invocation, "skua query");
+  postgres::Session session = open_database_to_read(invocation, "skua query");
   session.run(fmt::format("SET statement_timeout = '{}s'", timeout.count()));
   auto notes = missing_work(session, invocation);
   append(notes, missing_needs(session, query, values, invocation));

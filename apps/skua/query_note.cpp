@@ -20,6 +20,8 @@
 #include "consumers/projections/projection.hpp"
 #include "index.hpp"
 #include "postgres/rows.hpp"
+#include "postgres/standby.hpp"
+#include "status/standby_status.hpp"
 #include "tables/filter_table.hpp"
 #include "watch_backfill.hpp"
 
@@ -317,6 +319,10 @@ std::vector<QueryNote> slow_conditions(postgres::Session& session, const std::st
 std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation& invocation) {
   constexpr std::chrono::minutes kLate{10};
   std::vector<QueryNote> notes;
+  if (const auto lag = postgres::standby_lag(session); lag && *lag >= postgres::kLateStandby) {
+    notes.push_back({status::standby_text(*lag) + ": later records are missing",
+                     {invocation.command_to_copy("status")}});
+  }
   const auto dropped = session.run("SELECT count(*) FROM skua.dropped_indexes").int8(0, 0);
   if (dropped > 0) {
     notes.push_back({fmt::format("a bootstrap has not ended, and {} {} missing: records are "

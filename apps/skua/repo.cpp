@@ -36,7 +36,7 @@ namespace {
 int repo_info(const Invocation& invocation) {
   const std::string url = require_database(invocation);
   const AccountChoice accounts = account_choice(invocation, invocation[kWho]);
-  app::check_database(url);
+  app::check_database_to_read(url);
   std::size_t problems = 0;
   const std::vector<std::string> dids = look_up(accounts, problems);
   if (dids.empty()) return kFailure;

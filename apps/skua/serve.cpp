@@ -36,9 +36,23 @@
 namespace skua::cli {
 namespace {
 
-bool may_write_consumers(const std::string& url) {
+/// Whether a process can serve consumers with leases, and otherwise why not.
+struct WriteAccess {
+  bool is_standby = false;
+  bool has_right = false;
+
+  bool writes() const { return has_right && !is_standby; }
+  std::string reason() const {
+    return is_standby ? "the server is a read-only standby"
+                      : "the role of the database may only read";
+  }
+};
+
+WriteAccess write_access(const std::string& url) {
   postgres::Session session(url, postgres::process_name("skua serve"));
-  return session.run("SELECT has_table_privilege('skua.consumer_lanes', 'UPDATE')").boolean(0, 0);
+  const postgres::Rows row = session.run(
+      "SELECT pg_is_in_recovery(), has_table_privilege('skua.consumer_lanes', 'UPDATE')");
+  return {row.boolean(0, 0), row.boolean(0, 1)};
 }
 
 /// The parts that write, besides those of FeedServer: with `--consumers` all parts that keep
@@ -85,19 +99,20 @@ int serve(const Invocation& invocation) {
   options.server.hosts = invocation[kHttpHost];
   options.server.hosts_setting = kHttpHost.name;
   const bool has_consumers = invocation[kServeConsumers];
-  app::check_database(runtime.database_url);
-  options.serves_leased = may_write_consumers(runtime.database_url);
+  app::check_database_to_read(runtime.database_url);
+  const WriteAccess access = write_access(runtime.database_url);
+  options.serves_leased = access.writes();
   if (!options.serves_leased && has_consumers) {
     throw std::runtime_error(
-        "the role of the database may only read, and --consumers writes: use a role with the "
-        "rights of skua_writer, or leave out --consumers");
+        fmt::format("{}, and --consumers writes: {}, or leave out --consumers", access.reason(),
+                    access.is_standby ? "connect to the primary"
+                                      : "use a role with the rights of skua_writer"));
   }
   if (has_consumers) {
     app::check_database_to_write(runtime.database_url, durability(invocation));
   }
   if (!options.serves_leased) {
-    logger("serve")->info(
-        "the role of the database may only read: webhooks and pull consumers are not served");
+    logger("serve")->info("{}: webhooks and pull consumers are not served", access.reason());
   }
   options.webhooks.request_time = invocation[kWebhookTimeout];
   options.webhooks.ca_file = invocation[kCaFile];
@@ -129,9 +144,12 @@ int serve(const Invocation& invocation) {
                 .loops = {&main_loop}});
   pages.add_routes(options.routes);
   // Records and queries have threads of their own, so that slow queries do not delay records.
-  xrpc::ReadRequests records(runtime, {.session_name = "skua serve records"}, reads);
+  const std::size_t sessions = invocation[kReadSessions];
+  xrpc::ReadRequests records(runtime, {.session_name = "skua serve records", .threads = sessions},
+                             reads);
   xrpc::add_record_methods(options.routes, records, reads);
-  xrpc::ReadRequests queries(runtime, {.session_name = "skua serve query"}, reads);
+  xrpc::ReadRequests queries(runtime, {.session_name = "skua serve query", .threads = sessions},
+                             reads);
   add_query_routes(options.routes, queries);
   const bool writes = options.serves_leased;
   admin.add_routes(options.routes);
@@ -181,8 +199,9 @@ int serve(const Invocation& invocation) {
 CommandSpecs serve_commands() {
   return {{"serve",
            "Serve the changes and the records of the database to other programs",
-           {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kWebhookTimeout, kCaFile,
-            kAdminTokenFile, kServeConsumers, kProjectionThreads, kDatabase, kAllowUnsafeDatabase},
+           {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kReadSessions, kWebhookTimeout,
+            kCaFile, kAdminTokenFile, kServeConsumers, kProjectionThreads, kDatabase,
+            kAllowUnsafeDatabase},
            serve}};
 }
 

@@ -268,6 +268,13 @@ inline const Setting<std::size_t> kMaxClientsPerAddress(
      .meaning = "Maximum number of connections of one address, except loopback",
      .default_value = "32"},
     number_in(1, 100'000));
+inline const Setting<std::size_t> kReadSessions(
+    {.name = "--read-sessions",
+     .type = "NUMBER",
+     .meaning = "Database sessions of skua serve for records, and as many for queries; one client "
+                "uses all but one",
+     .default_value = "3"},
+    number_in(2, 100));
 inline const Setting<bool> kServeConsumers(
     {.name = "--consumers",
      .meaning = "skua serve also keeps projections up to date, as skua consumers run does",

@@ -11,7 +11,7 @@ namespace {
 
 int print_status(const Invocation& invocation) {
   const std::string url = require_database(invocation);
-  app::check_database(url);
+  app::check_database_to_read(url);
   const nlohmann::json status = status::read_status(url, system_clock());
   fmt::print("{}", invocation[kJson] ? status.dump(2) + "\n" : status::status_text(status));
   return kSuccess;

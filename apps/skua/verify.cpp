@@ -82,9 +82,11 @@ void request_resync(postgres::Session& session, const std::vector<recheck::Fault
 
 int verify(const Invocation& invocation) {
   StopSignal stop_signal;
-  postgres::Session session = open_database(invocation, "skua verify");
-  const recheck::RowScope scope = scope_of(invocation, session);
   const bool resyncs = invocation[kResyncFlag];
+  postgres::Session session = resyncs ? open_database(invocation, "skua verify")
+                                      : open_database_to_read(invocation, "skua verify");
+  app::require_plain_tables(session);
+  const recheck::RowScope scope = scope_of(invocation, session);
   std::vector<recheck::FaultyRow> faulty;
   std::size_t differing = 0;
   bool is_stopped = false;

@@ -4,6 +4,13 @@
 -- A key of `extra` that begins with `$` is no field of the record. `$avatar` and `$banner` have the members of a blob that no
 -- column has, `$type` is null if the author wrote none, and `$cbor` is the block of the record in base64.
 
+CREATE OR REPLACE FUNCTION skua.reference_cid(stem text, collection text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT format('coalesce(t.%s_cid, CASE WHEN %s = 1 THEN (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts AS p '
+                'WHERE p.actor_id = t.%1$s_actor AND p.rkey = t.%1$s_rkey) END)', stem, collection)
+$$;
+COMMENT ON FUNCTION skua.reference_cid(text, text) IS 'The SQL expression of the SHA-256 of a reference of the row t. A null CID of a reference to a post stands for the first CID of the post.';
+
 -- `stem` is the name of the column without the ending of a reference or blob.
 CREATE OR REPLACE FUNCTION skua.record_value(table_name text, stem text, target int4) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -11,12 +18,13 @@ DECLARE
   columns jsonb := (
     SELECT jsonb_object_agg(a.attname, format_type(a.atttypid, NULL)) FROM pg_attribute AS a
     WHERE a.attrelid = ('bsky.' || table_name)::regclass AND a.attnum > 0 AND NOT a.attisdropped);
-  uri text := format('bsky.uri(t.%s_actor, %s, t.%1$s_rkey)', stem,
-                     CASE WHEN columns ? (stem || '_collection') THEN format('t.%s_collection', stem) ELSE target::text END);
+  collection text := CASE WHEN columns ? (stem || '_collection') THEN format('t.%s_collection', stem) ELSE target::text END;
+  uri text := format('bsky.uri(t.%s_actor, %s, t.%1$s_rkey)', stem, collection);
 BEGIN
   RETURN CASE
     WHEN columns ? (stem || '_actor') AND columns ? (stem || '_cid') THEN
-      format('CASE WHEN t.%s_actor IS NOT NULL THEN jsonb_build_object(''uri'', %s, ''cid'', bsky.cid_text(t.%1$s_cid)) END', stem, uri)
+      format('CASE WHEN t.%s_actor IS NOT NULL THEN jsonb_build_object(''uri'', %s, ''cid'', bsky.cid_text(%s)) END', stem, uri,
+             skua.reference_cid(stem, collection))
     WHEN columns ? (stem || '_actor') AND columns ? (stem || '_rkey') THEN format('to_jsonb(%s)', uri)
     WHEN columns ? (stem || '_actor') THEN format('to_jsonb((SELECT a.did FROM bsky.actors AS a WHERE a.id = t.%s_actor))', stem)
     WHEN columns ? (stem || '_cid') THEN
@@ -59,7 +67,7 @@ BEGIN
           SELECT regexp_replace(a.attname, '_(actor|rkey|collection|cid)$', '') AS stem, min(a.attnum) AS place
           FROM pg_attribute AS a
           WHERE a.attrelid = ('bsky.' || item.name)::regclass AND a.attnum > 0 AND NOT a.attisdropped
-            AND a.attname NOT IN ('actor_id', 'rkey', 'rev', 'cid', 'indexed_at', 'extra')
+            AND a.attname NOT IN ('actor_id', 'rkey', 'rev', 'cid', 'first_cid', 'indexed_at', 'extra')
           GROUP BY 1
         ) AS p
         LEFT JOIN skua.record_fields AS f ON f.table_name = item.name AND f.column_name = p.stem

@@ -3,6 +3,9 @@
 -- A view that is replaced keeps its columns, its grants, and the views of users that read it. Therefore new columns are at
 -- the end. The planner leaves a joined table out if the query does not use its columns.
 
+-- A null CID of a reference to a post stands for the first CID of the post (ADR 16). The look-up costs nothing if the query does
+-- not use the column.
+
 -- PostgreSQL plans a join of more than eight tables in parts (join_collapse_limit). A join with this view would then read all
 -- posts. Therefore the view joins four tables, and looks up the accounts of the parent, the root and the quoted record for each row.
 CREATE OR REPLACE VIEW bsky.posts_view AS
@@ -11,16 +14,19 @@ SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 
        CASE WHEN t.parent_actor IS NOT NULL THEN
          'at://' || (SELECT parent.did FROM bsky.actors parent WHERE parent.id = t.parent_actor) || '/app.bsky.feed.post/'
            || bsky.rkey_text(t.parent_actor, 1, t.parent_rkey) END AS parent_uri,
-       bsky.cid_text(t.parent_cid) AS parent_cid,
+       bsky.cid_text(coalesce(t.parent_cid, (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts p
+         WHERE p.actor_id = t.parent_actor AND p.rkey = t.parent_rkey))) AS parent_cid,
        CASE WHEN t.root_actor IS NOT NULL THEN
          'at://' || (SELECT root.did FROM bsky.actors root WHERE root.id = t.root_actor) || '/app.bsky.feed.post/'
            || bsky.rkey_text(t.root_actor, 1, t.root_rkey) END AS root_uri,
-       bsky.cid_text(t.root_cid) AS root_cid,
+       bsky.cid_text(coalesce(t.root_cid, (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts p
+         WHERE p.actor_id = t.root_actor AND p.rkey = t.root_rkey))) AS root_cid,
        CASE WHEN t.quote_actor IS NOT NULL THEN
          'at://' || (SELECT quote.did FROM bsky.actors quote WHERE quote.id = t.quote_actor) || '/'
            || (SELECT quote_c.nsid FROM bsky.collections quote_c WHERE quote_c.id = t.quote_collection) || '/'
            || bsky.rkey_text(t.quote_actor, t.quote_collection, t.quote_rkey) END AS quote_uri,
-       bsky.cid_text(t.quote_cid) AS quote_cid,
+       bsky.cid_text(coalesce(t.quote_cid, (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts p
+         WHERE p.actor_id = t.quote_actor AND p.rkey = t.quote_rkey AND t.quote_collection = 1))) AS quote_cid,
        least(t.created_at, t.indexed_at) AS sort_at,
        t.created_at, t.indexed_at,
        bsky.cid_text(t.cid) AS cid,
@@ -173,7 +179,8 @@ SELECT 'at://' || a.did || '/app.bsky.feed.like/' || bsky.rkey_text(t.actor_id, 
        a.did, a.handle,
        'at://' || subject.did || '/' || subject_c.nsid || '/'
          || bsky.rkey_text(t.subject_actor, t.subject_collection, t.subject_rkey) AS subject_uri,
-       bsky.cid_text(t.subject_cid) AS subject_cid,
+       bsky.cid_text(coalesce(t.subject_cid, (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts p
+         WHERE p.actor_id = t.subject_actor AND p.rkey = t.subject_rkey AND t.subject_collection = 1))) AS subject_cid,
        'at://' || via.did || '/app.bsky.feed.repost/'
          || bsky.rkey_text(t.via_actor, 3, t.via_rkey) AS via_uri,
        bsky.cid_text(t.via_cid) AS via_cid,
@@ -199,7 +206,8 @@ SELECT 'at://' || a.did || '/app.bsky.feed.repost/' || bsky.rkey_text(t.actor_id
        a.did, a.handle,
        'at://' || subject.did || '/' || subject_c.nsid || '/'
          || bsky.rkey_text(t.subject_actor, t.subject_collection, t.subject_rkey) AS subject_uri,
-       bsky.cid_text(t.subject_cid) AS subject_cid,
+       bsky.cid_text(coalesce(t.subject_cid, (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts p
+         WHERE p.actor_id = t.subject_actor AND p.rkey = t.subject_rkey AND t.subject_collection = 1))) AS subject_cid,
        'at://' || via.did || '/app.bsky.feed.repost/'
          || bsky.rkey_text(t.via_actor, 3, t.via_rkey) AS via_uri,
        bsky.cid_text(t.via_cid) AS via_cid,

@@ -42,7 +42,7 @@ BEGIN
            bsky.rkey_text(t.actor_id, t.collection_id, t.rkey) AS rkey,
            bsky.cid_text(t.cid) AS cid,
            bsky.tid_text(t.rev) AS rev,
-           t.indexed_at
+           t.indexed_at, t.actor_id
     FROM (
         %s
         UNION ALL
@@ -65,3 +65,4 @@ COMMENT ON COLUMN bsky.all_records.rkey IS 'The record key, as text.';
 COMMENT ON COLUMN bsky.all_records.cid IS 'The CID of this version of the record.';
 COMMENT ON COLUMN bsky.all_records.rev IS 'The newest known revision of the repository that contains the row, as text.';
 COMMENT ON COLUMN bsky.all_records.indexed_at IS 'The time at which this version of the record was indexed.';
+COMMENT ON COLUMN bsky.all_records.actor_id IS 'The account number of the author.';

@@ -52,6 +52,18 @@ TEST(Shares, an_amount_is_used_whole_or_not_at_all) {
   EXPECT_FALSE(shares.take("c", 1, kNow));
 }
 
+TEST(Shares, a_charge_is_used_in_any_case) {
+  Shares shares({.burst = 100, .every = 10ms});
+  shares.charge("a", 30, kNow);
+  EXPECT_TRUE(shares.take("a", 70, kNow));
+  EXPECT_EQ(shares.next("a", kNow), kNow + 10ms);
+  shares.charge("a", 20, kNow);
+  EXPECT_EQ(shares.next("a", kNow), kNow + 210ms);
+  // It owes one burst at most.
+  for (int i = 0; i < 10; ++i) shares.charge("a", 1'000, kNow);
+  EXPECT_EQ(shares.next("a", kNow), kNow + 1010ms);
+}
+
 TEST(Shares, reservations_queue_up) {
   Shares shares({.burst = 2, .every = 10s});
   EXPECT_EQ(shares.reserve("a", kNow), kNow);

@@ -76,8 +76,8 @@ def _value(column, table):
     return TYPES[column["type"]] if column["required"] else None
 
 
-def fill(database, rows=10_000, accounts=500, known=20_000):
-    """Fills an empty, migrated database in which `known` accounts are known."""
+def fill(database, rows=10_000, accounts=500, known=20_000, only=()):
+    """Fills an empty, migrated database in which `known` accounts are known; with `only` just these tables."""
     first, step = f"bsky.tid_number('{FIRST_POST}')", "1024::int8 * 1000000"
     names = {"accounts": accounts, "account": ACCOUNT, "first": first, "step": step, "key": f"{first} + n * {step}"}
     database.run(
@@ -92,13 +92,14 @@ def fill(database, rows=10_000, accounts=500, known=20_000):
         "from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped "
         "join pg_type t on t.oid = a.atttypid where c.relnamespace = 'bsky'::regnamespace and c.relkind = 'r' "
         "and c.relname not in ('actors', 'collections', 'rkeys') group by 1")
+    tables = [table for table in tables if not only or table["name"] in only]
+    statements = []
     for table in tables:
         values = {column["name"]: _value(column, table["name"]) for column in table["columns"]}
         values = {name: value.format(**names) for name, value in values.items() if value}
         # A post exists as soon as it has a CID.
         values.setdefault("cid", TYPES["bytea"])
-        database.run(f"insert into bsky.{table['name']} ({', '.join(values)}) select {', '.join(values.values())} "
-                     f"from generate_series(0::int8, {rows} - 1) n on conflict do nothing")
-    database.run(RELATIONS.format(**names))
-    database.run("vacuum analyze")
+        statements.append(f"insert into bsky.{table['name']} ({', '.join(values)}) select {', '.join(values.values())} "
+                          f"from generate_series(0::int8, {rows} - 1) n on conflict do nothing;")
+    database.run("\n".join([*statements, RELATIONS.format(**names), "vacuum analyze"]))
     return [table["name"] for table in tables]

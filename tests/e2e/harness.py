@@ -267,11 +267,11 @@ class EndToEnd(unittest.TestCase):
     def binary(self, name):
         return BIN / name
 
-    def database(self, migrated=True, server=None):
+    def database(self, migrated=True, server=None, template="template1"):
         """A new database, dropped at the end of the test."""
         server = server or server_url()
         name = "e2e_" + uuid.uuid4().hex[:16]
-        Database(with_database(server, "postgres")).run(f"create database {name}")
+        Database(with_database(server, "postgres")).run(f"create database {name} template {template}")
         database = Database(with_database(server, name))
         self.addCleanup(database.drop)
         if migrated:

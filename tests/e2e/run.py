@@ -23,7 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
 # The slow ones start first.
-FIRST = ["filter", "backfill", "outage", "database_identity", "several_sources", "relay", "crash", "build_script"]
+FIRST = ["filter", "backfill", "outage", "database_identity", "several_sources", "relay", "crash", "build_script", "export", "problems",
+         "server_problems"]
 # Those whose preparation takes long.
 LAST = ["real_pds"]
 # If more than these fail, the reason is not temporary.

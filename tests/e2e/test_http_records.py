@@ -1,6 +1,8 @@
 """`skua serve` answers com.atproto.repo.getRecord, listRecords and describeRepo as a PDS does, and the questions of `skua query`."""
 
+import http.client
 import json
+import select
 import subprocess
 import sys
 import unittest
@@ -9,7 +11,7 @@ import urllib.parse
 import urllib.request
 
 import atproto
-from harness import HERE, need_npm
+from harness import HERE, need_npm, wait_for
 from made import Network, busy_network
 from random_network import RandomNetwork
 from test_record_json import current_records
@@ -252,6 +254,53 @@ class Queries(HttpTest):
         self.assertEqual(sorted(options["timeline"]), ["before", "viewer"])
         for wrong in ({"viewer": "x y"}, {"before": "yesterday"}):
             self.assertEqual(self.get(server, "/query/timeline", account=people[0].did, **wrong)[0], 400, wrong)
+
+
+class Clients(HttpTest):
+    """Clients have addresses of the loopback network."""
+
+    def ask(self, server, path, address, **parameters):
+        """A connection with a request that may not have an answer yet."""
+        host, port = urllib.parse.urlsplit(server.url).netloc.split(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=60, source_address=(address, 0))
+        self.addCleanup(connection.close)
+        connection.request("GET", f"{path}?{urllib.parse.urlencode(parameters)}")
+        return connection
+
+    def answered(self, connections):
+        return [connection for connection in connections if select.select([connection.sock], [], [], 0)[0]]
+
+    def test_a_client_with_two_hundred_slow_queries_delays_no_other_client(self):
+        network, people = busy_network(accounts=2, rounds=4)
+        database = self.replayed(network.frames)
+        server = self.serve(database)
+        # A question about feeds waits for this transaction.
+        lock = subprocess.Popen(["psql", "-XAtq", database.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lock.communicate)
+        lock.stdin.write("begin; lock table bsky.feed_generators in access exclusive mode; select 'locked';\n")
+        lock.stdin.flush()
+        self.assertEqual(lock.stdout.readline().strip(), "locked")
+        waiting = ("select count(*) from pg_stat_activity where application_name like 'skua serve query%' and "
+                   "datname = current_database() and wait_event_type = 'Lock'")
+        slow = [self.ask(server, "/query/feeds", "127.0.0.2") for _ in range(2)]
+        wait_for("two slow queries", lambda: database.value(waiting) == 2, alive=[server])
+        slow += [self.ask(server, "/query/feeds", "127.0.0.2") for _ in range(198)]
+        for address in ("127.0.0.1", "127.0.0.3", "127.0.0.1"):
+            for path, parameters in (("/query/relationship", {"account": people[0].did, "other": people[1].did}), ("/query", {})):
+                answer = self.ask(server, path, address, **parameters).getresponse()
+                self.assertEqual(answer.status, 200, (path, answer.read()))
+        # None of the slow queries has ended; the requests that may not wait were refused.
+        self.assertEqual(database.value(waiting), 2)
+        wait_for("the refusals", lambda: len(self.answered(slow)) == 200 - 2 - 32, alive=[server])
+        for refused in self.answered(slow):
+            answer = refused.getresponse()
+            self.assertEqual((answer.status, json.loads(answer.read())["error"]), (429, "RateLimitExceeded"))
+            self.assertEqual(answer.headers["retry-after"], "1")
+        metrics = urllib.request.urlopen(server.url + "/metrics", timeout=20).read().decode()
+        self.assertIn("skua_read_requests_waiting 32\n", metrics)
+        lock.stdin.write("rollback;\n")
+        lock.stdin.flush()
+        wait_for("the slow queries", lambda: database.value(waiting) == 0, alive=[server])
 
 
 CLIENT = """

@@ -83,7 +83,7 @@ TEST_F(SourceTest, TheKeyOfTablesAndViews) {
   EXPECT_EQ(relation("posts_view").key, "actor_id");
   EXPECT_EQ(relation("posts_view").bounds_from, "bsky.actors");
   EXPECT_EQ(relation("actors_view").key, "id");
-  EXPECT_EQ(relation("all_records").key, std::nullopt);
+  EXPECT_EQ(relation("all_records").key, "actor_id");
   EXPECT_EQ(read_bounds(session(), relation("likes")), std::nullopt);
 }
 

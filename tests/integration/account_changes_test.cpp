@@ -153,11 +153,11 @@ TEST_F(AccountChangesTest, posts_of_a_deleted_account_leave_marked_stubs) {
       "' WHERE t.cid IS NULL AND t.is_deleted";
   write(gone(kAlice, 20));
   EXPECT_EQ(value("SELECT count(*) " + stubs), "1");
-  // As a delete leaves it: nothing of what it held.
+  // As a delete leaves it: nothing of what it held but its first CID.
   EXPECT_EQ(value("SELECT string_agg(DISTINCT key, ' ' ORDER BY key) FROM "
                   "(SELECT t.* " +
                   stubs + ") p, jsonb_each(to_jsonb(p)) WHERE value <> 'null'"),
-            "actor_id indexed_at is_deleted rev rkey");
+            "actor_id first_cid indexed_at is_deleted rev rkey");
   EXPECT_EQ(value("SELECT max(t.rev) " + stubs), "20");
 }
 
@@ -254,8 +254,9 @@ TEST_F(AccountChangesTest, a_worker_deletes_the_first_rows_of_a_large_account) {
       "generate_series(1, 12000) n) AS more");
   ASSERT_EQ(value("SELECT count(*) FROM bsky.follows"), "12001");
   const auto batch = resolved(list(gone(kAlice, 20), gone(kBob, 20)));
-  EXPECT_EQ(write_events(session(), writer_, test::pointers_to(batch), clock_.now()).rows,
-            kRowsOfRemoval + 2)
+  EXPECT_EQ(
+      write_events(session(), writer_, test::pointers_to(batch), clock_.now(), ids_.posts).rows,
+      kRowsOfRemoval + 2)
       << "the two changes of accounts count, too";
   EXPECT_EQ(purges_after(session(), ""), (std::vector{kAlice, kBob}));
   EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "7001");

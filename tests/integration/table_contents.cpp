@@ -5,13 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "consumers/projections/projection.hpp"
 
 namespace skua::test {
 namespace {
 
 const std::set<std::string_view> kLeftOut = {"id", "indexed_at", "handle_check_due",
-                                             "handle_lookups_charged_to"};
+                                             "handle_lookups_charged_to", "first_cid"};
 
 /// The condition of the rows that have content.
 const std::map<std::string_view, std::string_view> kWithContent = {
@@ -22,12 +24,23 @@ const std::map<std::string_view, std::string_view> kWithContent = {
     {"actor_stats", "(t.followers, t.follows, t.posts) <> (0, 0, 0)"},
     {"tag_trends", "t.posts <> 0"}};
 
+/// The CIDs of references that a row does not have if the row of the post has them.
+const std::set<std::string_view> kReferenceCids = {"subject_cid", "parent_cid", "root_cid",
+                                                   "quote_cid", "pinned_cid"};
+
 /// The value of a column in names.
 std::string expression_of(const std::string& column, std::string_view type) {
   const std::string value = "t." + column;
   if (type == "bigint" &&
       (column == "recipient" || column.ends_with("actor_id") || column.ends_with("_actor"))) {
     return "(SELECT a.did FROM bsky.actors AS a WHERE a.id = " + value + ")";
+  }
+  if (kReferenceCids.contains(column)) {
+    const std::string name = column.substr(0, column.size() - 4);
+    return fmt::format(
+        "coalesce(t.{0}_cid, (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts AS p WHERE "
+        "p.actor_id = t.{0}_actor AND p.rkey = t.{0}_rkey))",
+        name);
   }
   if (type == "integer" && (column == "collection_id" || column.ends_with("_collection"))) {
     return "(SELECT c.nsid FROM bsky.collections AS c WHERE c.id = " + value + ")";

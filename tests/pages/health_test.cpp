@@ -77,6 +77,14 @@ TEST_F(JudgeTest, a_process_that_starts_or_ends_is_not_ready) {
   }
 }
 
+TEST_F(JudgeTest, a_standby_that_is_behind_is_a_reason) {
+  observed_.database->standby_lag = limits_.behind - 1ms;
+  EXPECT_THAT(reasons(), IsEmpty());
+  observed_.database->standby_lag = limits_.behind;
+  EXPECT_THAT(reasons(), ElementsAre("standby-behind"));
+  EXPECT_EQ(detail(), "this standby is 60.0 s behind its primary");
+}
+
 TEST_F(JudgeTest, an_outage_is_database_down_with_its_time_and_error) {
   observed_.outage = Observed::Outage{75s, "connection refused"};
   observed_.database.reset();

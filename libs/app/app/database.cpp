@@ -5,6 +5,7 @@
 #include "postgres/connection_string.hpp"
 #include "postgres/migrations.hpp"
 #include "postgres/session.hpp"
+#include "postgres/table_layout.hpp"
 #include "tables/change_log.hpp"
 #include "writer/worker_pool.hpp"
 #include "writer/write_policy.hpp"
@@ -17,20 +18,13 @@ namespace {
 constexpr std::size_t kLocks = 2 * writer::kMostWriters * writer::LivePolicy::kBatch + 30 * 32;
 constexpr std::size_t kConnections = 46;
 
-}  // namespace
-
-postgres::ServerNeeds server_needs(Durability durability) {
-  return {
-      .locks = kLocks, .connections = kConnections, .durable = durability == Durability::Needed};
-}
-
-void check_database(const std::string& url, Durability durability) {
+void check(const std::string& url, const postgres::ServerNeeds& needs) {
   postgres::Session session(url, postgres::process_name("skua check"));
   if (const auto problem = postgres::pooling_problem(session, url))
     throw std::runtime_error(*problem);
   std::string problems;
   for (const auto& [problem, text] :
-       postgres::server_problems(postgres::read_server_facts(session), server_needs(durability))) {
+       postgres::server_problems(postgres::read_server_facts(session), needs)) {
     problems += (problems.empty() ? "" : "\n") + text;
   }
   if (!problems.empty()) throw std::runtime_error(problems);
@@ -38,6 +32,28 @@ void check_database(const std::string& url, Durability durability) {
   if (!changes.empty()) {
     throw std::runtime_error("the database " + changes.text() + ": run `skua migrate` first");
   }
+  if (needs.writes) require_plain_tables(session);
+}
+
+}  // namespace
+
+void require_plain_tables(postgres::Session& session) {
+  if (const auto problem = postgres::table_layout_problem(session)) {
+    throw std::runtime_error(*problem);
+  }
+}
+
+postgres::ServerNeeds server_needs(Durability durability) {
+  return {
+      .locks = kLocks, .connections = kConnections, .durable = durability == Durability::Needed};
+}
+
+void check_database(const std::string& url, Durability durability) {
+  check(url, server_needs(durability));
+}
+
+void check_database_to_read(const std::string& url) {
+  check(url, {.writes = false});
 }
 
 void check_database_to_write(const std::string& url, Durability durability) {

@@ -18,10 +18,18 @@ enum class Durability : std::uint8_t {
 /// Returns what an indexing process needs of the server.
 postgres::ServerNeeds server_needs(Durability durability);
 
-/// Connects once and checks what this program needs: the server's version, encoding and lock table,
-/// no pooler in transaction mode, and the schema of this binary. Throws postgres::SqlError if the
-/// server cannot be reached, and std::runtime_error with a message for the user if a check fails.
+/// Throws std::runtime_error if a table of records is partitioned or distributed. Otherwise a
+/// program that reads tables by their blocks would leave out rows without an error.
+void require_plain_tables(postgres::Session& session);
+
+/// Connects once and checks what this program needs: a primary, the server's version, encoding and
+/// lock table, no pooler in transaction mode, the schema of this binary, and plain tables. Throws
+/// postgres::SqlError if the server cannot be reached, and std::runtime_error with a message for
+/// the user if a check fails.
 void check_database(const std::string& url, Durability durability = Durability::Any);
+/// Does the checks for a process that only reads: a read-only standby suits it, a small lock table,
+/// and tables of any layout.
+void check_database_to_read(const std::string& url);
 /// Does the checks of `check_database` for a process that writes. If the database is not the one
 /// that was written before, begins a new timeline of the change log.
 void check_database_to_write(const std::string& url, Durability durability = Durability::Any);

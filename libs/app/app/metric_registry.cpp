@@ -15,6 +15,7 @@
 #include "status/backfill_metrics.hpp"
 #include "status/consumer_status.hpp"
 #include "status/message_status.hpp"
+#include "status/standby_status.hpp"
 #include "streams/change_reader.hpp"
 #include "writer/worker_metrics.hpp"
 #include "xrpc/read_requests.hpp"
@@ -39,6 +40,7 @@ std::vector<pipeline::MetricDeclaration> metric_registry() {
     all.push_back(metric);
   }
   add(status::values_of_inbox({}));
+  add(status::values_of_standby(std::chrono::milliseconds(0)));
   all.push_back(pages::problem_metric_declaration());
   add(values_of(admin::AdminMetrics()));
   add(values_of(streams::FeedMetrics()));

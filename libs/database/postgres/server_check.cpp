@@ -53,7 +53,7 @@ std::vector<ServerProblem> server_problems(const ServerFacts& facts, const Serve
                                     "DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
                                     facts.encoding)});
   }
-  if (facts.is_standby) {
+  if (facts.is_standby && needs.writes) {
     problems.push_back({&problem("database-read-only"),
                         "the server is a read-only standby: connect to the primary"});
   }

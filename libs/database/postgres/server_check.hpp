@@ -18,6 +18,8 @@ struct ServerNeeds {
   std::size_t connections = 0;
   /// Whether committed data must survive a crash of the server's machine.
   bool durable = false;
+  /// A server that is a read-only standby suits a program that only reads.
+  bool writes = true;
 };
 
 /// The properties of a server that the program and ServerNeeds depend on.
@@ -46,8 +48,8 @@ struct ServerProblem {
 };
 
 /// Returns the reasons why the server does not suit the program. The program needs version 14 or
-/// later, UTF-8, a server that is not a read-only standby, enough connections, and a large enough
-/// lock table. It needs durability if `needs` say so. Empty if there is no problem.
+/// later, UTF-8, enough connections, and a large enough lock table. It needs a primary and
+/// durability if `needs` say so. Empty if there is no problem.
 std::vector<ServerProblem> server_problems(const ServerFacts& facts, const ServerNeeds& needs);
 
 /// Checks whether two sessions on one address get the same server process. Each session needs its

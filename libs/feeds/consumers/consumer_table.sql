@@ -119,10 +119,11 @@ SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.p
   coalesce(l.lease_expiries, 0)
 FROM (
   SELECT skua.change_log_end() AS log_end, EXISTS (SELECT 1 FROM skua.dropped_indexes) AS has_bootstrap,
-    EXISTS (
+    -- A standby does not see the sessions of its primary.
+    pg_is_in_recovery() OR EXISTS (
       SELECT FROM pg_stat_activity AS s
       WHERE s.datname = current_database() AND starts_with(s.application_name, $1::text || ' ')
-    ) AS has_projections, EXISTS (
+    ) AS has_projections, pg_is_in_recovery() OR EXISTS (
       SELECT FROM pg_stat_activity AS s
       WHERE s.datname = current_database() AND starts_with(s.application_name, $2::text || ' ')
     ) AS has_webhooks

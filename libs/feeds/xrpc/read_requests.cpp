@@ -1,5 +1,6 @@
 #include "xrpc/read_requests.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/time.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/sql_error.hpp"
 
@@ -32,6 +34,15 @@ void prepare_reader(postgres::Session& session, std::chrono::milliseconds statem
   if (is_member.boolean(0, 0)) session.run("SET ROLE skua_reader");
 }
 
+using std::chrono::milliseconds;
+
+Response too_many_requests(std::chrono::microseconds wait) {
+  constexpr std::chrono::seconds kLeast{1};
+  Response response = error_response(429, "RateLimitExceeded", "too many requests wait");
+  response.retry_after = std::max(kLeast, std::chrono::ceil<std::chrono::seconds>(wait));
+  return response;
+}
+
 }  // namespace
 
 const char* name_of_request_end(std::size_t index) {
@@ -41,7 +52,9 @@ const char* name_of_request_end(std::size_t index) {
 }
 
 ReadRequests::ReadRequests(postgres::Runtime& runtime, const Options& options, ReadMetrics& metrics)
-    : max_waiting_(options.max_waiting), metrics_(metrics) {
+    : longest_wait_(options.longest_wait),
+      metrics_(metrics),
+      queue_(Queue({.running_of_client = std::max<std::size_t>(options.threads, 2) - 1})) {
   for (std::size_t i = 0; i < options.threads; ++i) {
     threads_.push_back(std::make_unique<postgres::SessionThread>(
         runtime,
@@ -76,37 +89,48 @@ void ReadRequests::stop() {
 }
 
 void ReadRequests::accept(const Answer& answer, const std::shared_ptr<Exchange>& exchange) {
-  const bool has_room = waiting_.with([&](std::deque<Waiting>& waiting) {
-    if (waiting.size() >= max_waiting_) return false;
-    waiting.push_back({&answer, exchange});
-    return true;
+  const std::string client = http_server::counted_address(exchange->request().address);
+  const Timestamp now = monotonic_clock().now();
+  const auto wait = queue_.with([&](Queue& queue) -> std::optional<std::chrono::microseconds> {
+    if (!queue.push(client, {&answer, exchange}, now)) return queue.time_to_share(client, now);
+    metrics_.waiting += 1;
+    return std::nullopt;
   });
-  if (!has_room) {
-    exchange->answer(count(RequestEnd::Limited,
-                           error_response(429, "RateLimitExceeded", "too many requests wait")));
-    return;
-  }
+  if (wait) return exchange->answer(count(RequestEnd::Limited, too_many_requests(*wait)));
   for (const auto& thread : threads_) thread->notify();
 }
 
-std::chrono::milliseconds ReadRequests::round(postgres::LazySession& session,
-                                              const std::stop_token& stop) {
-  constexpr std::chrono::milliseconds kPause{1'000};
+std::optional<ReadRequests::Queue::Item> ReadRequests::take() {
+  const Timestamp now = monotonic_clock().now();
+  auto next = queue_.with([&](Queue& queue) { return queue.take(now); });
+  if (next) {
+    metrics_.waiting -= 1;
+    metrics_.wait.add(now - next->since);
+  }
+  return next;
+}
+
+milliseconds ReadRequests::round(postgres::LazySession& session, const std::stop_token& stop) {
+  constexpr milliseconds kPause{1'000};
   while (!stop.stop_requested()) {
-    const auto next = waiting_.with([](std::deque<Waiting>& waiting) -> std::optional<Waiting> {
-      if (waiting.empty()) return std::nullopt;
-      Waiting first = std::move(waiting.front());
-      waiting.pop_front();
-      return first;
-    });
+    const auto next = take();
     if (!next) break;
-    next->exchange->answer(answer_of(session, *next));
+    const Timestamp began = monotonic_clock().now();
+    if (began - next->since > longest_wait_) {
+      next->request.exchange->answer(count(RequestEnd::Limited, too_many_requests({})));
+    } else {
+      next->request.exchange->answer(answer_of(session, next->request));
+    }
+    const Timestamp now = monotonic_clock().now();
+    const auto used = std::chrono::ceil<milliseconds>(now - began);
+    // If this gives the client another turn, this thread takes it.
+    queue_.with([&](Queue& queue) { queue.finished(next->client, used, now); });
   }
   return kPause;
 }
 
-Response ReadRequests::answer_of(postgres::LazySession& session, const Waiting& waiting) {
-  const auto answer = [&] { return (*waiting.answer)(session.get(), waiting.exchange->request()); };
+Response ReadRequests::answer_of(postgres::LazySession& session, const Asked& asked) {
+  const auto answer = [&] { return (*asked.answer)(session.get(), asked.exchange->request()); };
   // A session learns only from its next statement that its connection broke.
   const auto answer_after_loss = [&] {
     try {

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +16,7 @@
 #include "http_server/server.hpp"
 #include "postgres/session.hpp"
 #include "postgres/session_thread.hpp"
+#include "xrpc/read_queue.hpp"
 
 namespace skua::xrpc {
 
@@ -38,6 +39,10 @@ struct ReadMetrics {
   CounterFamily<kRequestEnds> requests{"",         "skua_read_requests_total",
                                        "requests", "Requests of /xrpc and /query, by result",
                                        "result",   name_of_request_end};
+  Gauge waiting{"", "skua_read_requests_waiting", "requests",
+                "Requests of /xrpc and /query that wait for a database session"};
+  Histogram wait{"", "skua_read_wait_seconds",
+                 "Time of a request of /xrpc or /query before a database session begins with it"};
   Counter records{"", "skua_read_records_total", "records", "Records that /xrpc has answered with"};
   Counter mismatches{"", "skua_read_record_mismatches_total", "records",
                      "Records that /xrpc has answered with although they do not encode to their "
@@ -45,7 +50,8 @@ struct ReadMetrics {
 };
 
 /// Answers GET requests from the database, on threads with sessions of their own that only read. If
-/// the role of the database is a member of skua_reader, the sessions have no other rights. Owned by
+/// the role of the database is a member of skua_reader, the sessions have no other rights. Clients
+/// have shares of the sessions (ReadQueue): a client is an IPv4 address or a /64 of IPv6. Owned by
 /// one thread.
 class ReadRequests {
  public:
@@ -56,11 +62,13 @@ class ReadRequests {
   struct Options {
     /// The name of the sessions.
     std::string session_name;
-    std::size_t threads = 2;
-    /// Further requests are refused (429).
-    std::size_t max_waiting = 64;
+    /// At least two: one client uses all but one.
+    std::size_t threads = 3;
     /// The time of a statement. Afterwards the client gets 503.
     std::chrono::milliseconds statement_time{10'000};
+    /// A request that has waited longer is not run, because the server answers 503 before the
+    /// result is there (http_server::Limits::answer_time).
+    std::chrono::milliseconds longest_wait{20'000};
   };
 
   /// `metrics` must outlive the object.
@@ -77,20 +85,22 @@ class ReadRequests {
   void stop();
 
  private:
-  struct Waiting {
+  struct Asked {
     const Answer* answer;
     std::shared_ptr<http_server::Exchange> exchange;
   };
+  using Queue = ReadQueue<Asked>;
 
   void accept(const Answer& answer, const std::shared_ptr<http_server::Exchange>& exchange);
   std::chrono::milliseconds round(postgres::LazySession& session, const std::stop_token& stop);
-  http_server::Response answer_of(postgres::LazySession& session, const Waiting& waiting);
+  std::optional<Queue::Item> take();
+  http_server::Response answer_of(postgres::LazySession& session, const Asked& asked);
   http_server::Response count(RequestEnd end, http_server::Response response);
 
-  const std::size_t max_waiting_;
+  const std::chrono::milliseconds longest_wait_;
   ReadMetrics& metrics_;
   std::list<Answer> answers_;
-  Guarded<std::deque<Waiting>> waiting_;
+  Guarded<Queue> queue_;
   std::vector<std::unique_ptr<postgres::SessionThread>> threads_;
 };
 

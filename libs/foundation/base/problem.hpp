@@ -36,6 +36,20 @@ inline constexpr std::array kProblems{
             "The server is a standby. Skua retries.",
             "Point `SKUA_DATABASE_URL` to the primary, or promote the standby (`pg_ctl promote`)."},
     Problem{
+        "standby-behind", "a standby is behind its primary",
+        "The standby has lost its connection to the primary, or it applies the WAL slowly. With "
+        "`max_standby_streaming_delay` it also waits for long queries. Answers lack the latest "
+        "records.",
+        "Check the standby: `select * from pg_stat_wal_receiver` has a row while it is "
+        "connected. On the primary `pg_stat_replication` shows the lag of each standby."},
+    Problem{
+        "tables-divided", "tables of records are partitioned or distributed",
+        "Skua reads its tables by their blocks. A partitioned or distributed table has none, so "
+        "retention, checks and backfills would leave out rows. Commands that write refuse such a "
+        "database.",
+        "Connect to a database whose tables `skua migrate` made. Commands that only read work "
+        "with tables of any layout."},
+    Problem{
         "disk-full", "PostgreSQL has no space left on its disk",
         "The data or the WAL fills the disk. Skua retries and loses nothing.",
         "Free space or enlarge the disk. `skua status` shows the size of each table; a replication "

@@ -44,6 +44,13 @@ class Shares {
     return true;
   }
 
+  /// Uses `amount` units in any case, for work whose cost is known only afterwards. A key owes at
+  /// most one burst, so that it has a unit again after the time of a burst at the latest.
+  void charge(std::string_view key, std::uint64_t amount, Timestamp now) {
+    Timestamp& unused_at = unused_at_of(key, now);
+    unused_at = std::min(unused_at + cost(amount), now + 2 * cost(share_.burst));
+  }
+
   /// Returns the time at which one unit is left: `now`, or later. Uses nothing.
   Timestamp next(std::string_view key, Timestamp now) {
     return std::max(now, unused_at_of(key, now) + cost(1) - cost(share_.burst));

@@ -38,6 +38,9 @@ struct RecordRef {
   std::string_view rkey;
   /// The CID of a strongRef. Absent if the lexicon has a plain URI.
   std::optional<atproto::Cid> cid;
+  /// Whether the row of the referenced post has `cid` as its first CID, so that a row with the
+  /// reference need not have it. Set when the reference is resolved.
+  bool has_first_cid = false;
 
   /// `actor_id` is 0 until the reference is resolved.
   AccountNumber actor_id = 0;

@@ -88,6 +88,8 @@ struct Response {
   /// The header Age (RFC 9111, section 5.1): the time since the content was read, if the content is
   /// kept for several requests. Without a value the answer has no header.
   std::optional<std::chrono::seconds> age = std::nullopt;
+  /// The header Retry-After (RFC 9110, section 10.2.3), for a client that may ask again later.
+  std::optional<std::chrono::seconds> retry_after = std::nullopt;
   /// The time for which a client may use the answer again. With zero the client keeps nothing.
   std::chrono::seconds max_age{0};
 };

@@ -26,6 +26,7 @@
 #include "postgres/locks.hpp"
 #include "postgres/outage.hpp"
 #include "postgres/session.hpp"
+#include "postgres/table_layout.hpp"
 
 namespace skua::doctor {
 
@@ -79,6 +80,10 @@ constexpr std::array kSchemaChecks{
     DatabaseCheck{
         "reader role",
         [](postgres::Session& session) { return judge_reader_role(read_reader_role(session)); }},
+    DatabaseCheck{"tables",
+                  [](postgres::Session& session) {
+                    return Findings{judge_table_layout(postgres::table_layout_problem(session))};
+                  }},
     DatabaseCheck{"indexes",
                   [](postgres::Session& session) {
                     return judge_indexes(parse_indexes(schema_indexes()), read_indexes(session));

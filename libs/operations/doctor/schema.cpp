@@ -149,6 +149,11 @@ Finding judge_schema(const SchemaState& state) {
   return error("schema", problem("schema-other"), state.text);
 }
 
+Finding judge_table_layout(const std::optional<std::string>& problem) {
+  if (!problem) return ok("tables", "all are plain tables");
+  return error("tables", skua::problem("tables-divided"), *problem);
+}
+
 std::vector<ExpectedIndex> parse_indexes(std::string_view text) {
   std::vector<ExpectedIndex> indexes;
   while (!text.empty()) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ SchemaState read_schema_state(postgres::Session& session);
 
 /// Judges the result of the comparison. Pure.
 Finding judge_schema(const SchemaState& state);
+
+/// Judges whether all tables of records are plain tables. `problem` is the reason why they are not.
+/// Pure.
+Finding judge_table_layout(const std::optional<std::string>& problem);
 
 /// An index that the schema of this program has.
 struct ExpectedIndex {

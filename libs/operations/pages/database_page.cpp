@@ -12,6 +12,7 @@
 #include "pages/database_page.sql.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/outage.hpp"
+#include "postgres/standby.hpp"
 #include "status/consumer_status.hpp"
 
 namespace skua::pages {
@@ -50,6 +51,7 @@ DatabaseState read_database_state(postgres::Session& session) {
   const auto facts =
       session.query_one<DatabaseFacts>(sql::database_state, DatabaseState::kMostLetters);
   state.is_read_only = facts.is_read_only;
+  state.standby_lag = postgres::standby_lag(session);
   state.schema_version = facts.schema_version;
   state.dead_letters = facts.dead_letters;
   state.bootstrap_is_open = backfill::bootstrap_is_open(session);

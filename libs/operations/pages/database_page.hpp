@@ -31,6 +31,8 @@ struct DatabaseState {
   };
 
   bool is_read_only = false;
+  /// How far the rows are behind the primary; nothing if the server is a primary.
+  std::optional<std::chrono::milliseconds> standby_lag = std::nullopt;
   /// The newest migration of the database.
   int schema_version = 0;
   bool bootstrap_is_open = false;

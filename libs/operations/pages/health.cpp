@@ -14,6 +14,7 @@
 #include "consumers/messages/message_inbox.hpp"
 #include "postgres/migrations.hpp"
 #include "postgres/server_clock.hpp"
+#include "status/standby_status.hpp"
 
 namespace skua::pages {
 
@@ -23,13 +24,13 @@ using TimePoint = Observed::TimePoint;
 using std::chrono::duration_cast;
 using std::chrono::seconds;
 
-constexpr std::array kJudged{"database-down",    "database-read-only", "disk-full",
-                             "lock-table-full",  "connections-full",   "schema-old",
-                             "schema-new",       "clock-wrong",        "source-down",
-                             "source-tls",       "source-silent",      "source-behind",
-                             "cursor-outdated",  "plc-down",           "collection-quiet",
-                             "dead-letters",     "account-cut-off",    "consumer-stuck",
-                             "messages-waiting", "bootstrap-open",     "former-tables"};
+constexpr std::array kJudged{
+    "database-down",   "database-read-only", "standby-behind", "disk-full",
+    "lock-table-full", "connections-full",   "schema-old",     "schema-new",
+    "clock-wrong",     "source-down",        "source-tls",     "source-silent",
+    "source-behind",   "cursor-outdated",    "plc-down",       "collection-quiet",
+    "dead-letters",    "account-cut-off",    "consumer-stuck", "messages-waiting",
+    "bootstrap-open",  "former-tables"};
 
 template <class Duration>
 std::string text_of(Duration duration) {
@@ -92,6 +93,9 @@ class Judge {
   void judge_database(const DatabaseState& database) {
     if (database.is_read_only && observed_.process.writes) {
       add_once(problem("database-read-only"), "transaction_read_only is on");
+    }
+    if (database.standby_lag && *database.standby_lag >= limits_.behind) {
+      add(problem("standby-behind"), status::standby_text(*database.standby_lag));
     }
     const int known = postgres::schema().version();
     if (const int found = database.schema_version; found != known) {

@@ -12,6 +12,7 @@
 #include "postgres/outage.hpp"
 #include "status/message_status.hpp"
 #include "status/reports.hpp"
+#include "status/standby_status.hpp"
 
 namespace skua::pages {
 
@@ -190,6 +191,9 @@ std::vector<status::LabelledMetric> Pages::metrics() const {
     const auto& consumers = observed_.database->consumers;
     all.insert(all.end(), consumers.begin(), consumers.end());
     for (const MetricValue& value : status::values_of_inbox(observed_.database->inbox)) {
+      all.push_back({value, {}});
+    }
+    for (const MetricValue& value : status::values_of_standby(observed_.database->standby_lag)) {
       all.push_back({value, {}});
     }
   }

@@ -18,6 +18,7 @@
 #include "postgres/locks.hpp"
 #include "postgres/server_clock.hpp"
 #include "postgres/session.hpp"
+#include "postgres/standby.hpp"
 #include "status/backfill_monitor.hpp"
 #include "status/backfill_text.hpp"
 #include "status/consumer_status.hpp"
@@ -26,6 +27,7 @@
 #include "status/line_layout.hpp"
 #include "status/message_status.hpp"
 #include "status/reports.sql.hpp"
+#include "status/standby_status.hpp"
 #include "tables/cursor_store.hpp"
 #include "tables/dead_letters.hpp"
 #include "tables/source_table.hpp"
@@ -336,9 +338,11 @@ std::string lag_text(Seconds lag) {
 
 json read_source_list(postgres::Session& session) {
   json all = json::array();
+  // A standby does not see the locks of the processes that write to its primary.
+  const bool is_standby = postgres::standby_lag(session).has_value();
   for (const tables::StoredSource& source : tables::read_sources(session)) {
     const auto holder = postgres::source_owner(session, source.name);
-    const auto lag = saved_lag(source, holder.has_value());
+    const auto lag = saved_lag(source, is_standby || holder.has_value());
     json object = {{"source", source.name},
                    {"kind", source.name.substr(0, source.name.find(':'))},
                    {"cursor", or_null(source.cursor)},
@@ -429,6 +433,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
   Session session(database_url, postgres::process_name("skua status"));
   return {{"at", format_datetime(clock.now())},
           {"database_bytes", session.query_one<std::int64_t>(sql::database_size)},
+          {"standby", read_standby_status(session)},
           {"sources", read_source_list(session)},
           {"plc_cursor", plc_cursor(session)},
           {"tables", tables(session)},
@@ -444,6 +449,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
 std::string status_text(const json& status) {
   std::string text =
       fmt::format("database {}\n", size_text(status["database_bytes"].get<double>()));
+  text += standby_status_text(status["standby"]);
   text += "\nsources\n";
   if (status["sources"].empty()) text += "  none yet: start `skua run`\n";
   for (const json& source : status["sources"]) {
@@ -455,7 +461,8 @@ std::string status_text(const json& status) {
     if (!source["holder"].is_null()) {
       text += "  read by " + source["holder"].get<std::string>();
     } else {
-      text += "  no process reads it";
+      text += status["standby"].is_null() ? "  no process reads it"
+                                          : "  read by the primary's processes";
       if (!source["cursor_age_seconds"].is_null()) {
         text += "; the cursor is " + lag_text(Seconds(source["cursor_age_seconds"].get<double>())) +
                 " old";

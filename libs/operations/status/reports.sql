@@ -13,8 +13,15 @@ GROUP BY 1
 ORDER BY 2 DESC, 1;
 
 -- name: status_tables
--- The statement returns the tables of bsky and of projections, and the partitions of the change log.
-SELECT CASE schemaname WHEN 'bsky' THEN '' ELSE 'skua.' END || relname, n_live_tup, pg_total_relation_size(relid)
-FROM pg_stat_user_tables
-WHERE schemaname = 'bsky' OR (schemaname = 'skua' AND relname ~ '_[0-9]+$' AND n_live_tup > 0)
+-- The statement returns the tables of bsky and of projections, and the partitions of the change log. A standby does not count
+-- rows. It has the number of the last ANALYZE of its primary.
+SELECT CASE t.schemaname WHEN 'bsky' THEN '' ELSE 'skua.' END || t.relname, e.rows, pg_total_relation_size(t.relid)
+FROM pg_stat_user_tables AS t
+CROSS JOIN LATERAL (
+  SELECT CASE
+    WHEN pg_is_in_recovery() THEN (SELECT greatest(c.reltuples, 0)::int8 FROM pg_class AS c WHERE c.oid = t.relid)
+    ELSE t.n_live_tup
+  END AS rows
+) AS e
+WHERE t.schemaname = 'bsky' OR (t.schemaname = 'skua' AND t.relname ~ '_[0-9]+$' AND e.rows > 0)
 ORDER BY 3 DESC, 1;

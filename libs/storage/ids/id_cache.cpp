@@ -87,12 +87,22 @@ std::size_t IdCache::size() const {
 KnownPosts::KnownPosts(std::size_t capacity)
     : shards_(make_shards<Shard>(capacity, std::make_index_sequence<kShards>())) {}
 
-bool KnownPosts::contains(const Key& key) {
-  return shard_of(key).with([&](Shard& shard) { return shard.find(key) != nullptr; });
+KnownPosts::CidHash KnownPosts::hash_of(const atproto::Digest& cid) {
+  static const SipKey kKey = {seeded_hash(1, 0), seeded_hash(2, 0)};
+  const CidHash hash = sip_hash(kKey, {reinterpret_cast<const char*>(cid.data()), cid.size()});
+  return hash == kNoCid ? 1 : hash;
 }
 
-void KnownPosts::insert(const Key& key) {
-  shard_of(key).with([&](Shard& shard) { shard.insert(key, {}); });
+std::optional<KnownPosts::CidHash> KnownPosts::find(const Key& key) {
+  return shard_of(key).with([&](Shard& shard) -> std::optional<CidHash> {
+    const CidHash* const hash = shard.find(key);
+    if (hash == nullptr) return std::nullopt;
+    return *hash;
+  });
+}
+
+void KnownPosts::insert(const Key& key, CidHash first_cid) {
+  shard_of(key).with([&](Shard& shard) { shard.insert(key, first_cid); });
 }
 
 }  // namespace skua::ids

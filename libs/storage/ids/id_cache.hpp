@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "atproto/sha256.hpp"
 #include "base/account_number.hpp"
 #include "base/generational_map.hpp"
 #include "base/guarded.hpp"
@@ -150,8 +152,12 @@ class IdCache {
 };
 
 /// A bounded set of posts that have a row, including stubs, for all threads. Only committed posts
-/// may be inserted. The purge of an account deletes rows of posts and does not remove them from the
-/// set. The worst consequence is that a stub is missing.
+/// may be inserted. Retention removes rows of posts that have no first CID, and does not remove
+/// them from the set. The worst consequence is that a stub is missing.
+///
+/// The set also has a hash of the first CID of a post, if the process knows it (ADR 16). The first
+/// CID of a committed row never changes. Nobody outside of the process can find two CIDs with the
+/// same hash.
 class KnownPosts {
  public:
   /// The struct has no padding, because the set stores millions of keys.
@@ -167,8 +173,15 @@ class KnownPosts {
 
   explicit KnownPosts(std::size_t capacity);
 
-  bool contains(const Key& key);
-  void insert(const Key& key);
+  /// The hash of a CID; kNoCid if the row has no first CID, or if it is not known.
+  using CidHash = std::uint64_t;
+  static constexpr CidHash kNoCid = 0;
+  static CidHash hash_of(const atproto::Digest& cid);
+
+  /// Returns the hash of the first CID of a post in the set.
+  std::optional<CidHash> find(const Key& key);
+  bool contains(const Key& key) { return find(key).has_value(); }
+  void insert(const Key& key, CidHash first_cid = kNoCid);
 
   /// Whether posts that are not in the set probably have no row, because several large look-ups in
   /// a row found none. This is so in a small database that this process fills. The answer may be
@@ -186,8 +199,7 @@ class KnownPosts {
  private:
   static constexpr std::size_t kShards = 16;
   static constexpr std::uint32_t kVainLookUps = 16;
-  struct Nothing {};
-  using Shard = GenerationalMap<Key, Nothing>;
+  using Shard = GenerationalMap<Key, CidHash>;
   Guarded<Shard>& shard_of(const Key& key) { return shards_[(hash_value(key) >> 32) % kShards]; }
 
   std::atomic<std::uint32_t> vain_look_ups_ = 0;

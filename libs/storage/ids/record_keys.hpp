@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "atproto/sha256.hpp"
 #include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "ids/id_cache.hpp"
@@ -35,13 +37,19 @@ KeyConflicts store_key_texts(postgres::Session& session,
 
 using PostClaims = Claims<KnownPosts::Key>;
 
-/// Inserts a stub for each of these posts that has no row, and adds all of them to `known`.
-/// `missing` is sorted and without duplicates. `new_actors` is sorted. Posts of `new_actors` are
-/// not looked up unless an insert conflicts with a row. Call it outside of a transaction, because
-/// the rows must be committed before a post is known. Throws postgres::SqlError, and may then be
-/// called again.
+/// A post that a record mentions, and the CID that the record has for it.
+struct MentionedPost {
+  KnownPosts::Key key;
+  std::optional<atproto::Digest> cid;
+};
+
+/// Inserts a stub for each of these posts that has no row, with the CID as its first CID. Adds all
+/// of them to `known`, with the first CIDs of their rows. `missing` is sorted by key and without
+/// duplicates. `new_actors` is sorted. Posts of `new_actors` are not looked up unless an insert
+/// conflicts with a row. Call it outside of a transaction, because the rows must be committed
+/// before a post is known. Throws postgres::SqlError, and may then be called again.
 void insert_post_stubs(postgres::Session& session, KnownPosts& known, PostClaims& claims,
-                       std::span<const KnownPosts::Key> missing,
+                       std::span<const MentionedPost> missing,
                        std::span<const AccountNumber> new_actors, Timestamp now);
 
 }  // namespace skua::ids

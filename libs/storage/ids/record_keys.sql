@@ -12,15 +12,16 @@ ON CONFLICT DO NOTHING;
 -- name: posts_insert_stubs
 -- The insert itself finds the posts that have a row. Unlike a conflict of accounts, a conflict of posts uses no number of a
 -- sequence.
-INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at)
-SELECT actor_id, rkey, 0, $3::timestamptz
-FROM unnest($1::int8[], $2::int8[]) AS k(actor_id, rkey)
-ON CONFLICT (actor_id, rkey) DO NOTHING;
+INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, first_cid)
+SELECT actor_id, rkey, 0, $3::timestamptz, first_cid
+FROM unnest($1::int8[], $2::int8[], $4::bytea[]) AS k(actor_id, rkey, first_cid)
+ON CONFLICT (actor_id, rkey) DO NOTHING
+RETURNING actor_id, rkey;
 
 -- name: posts_find
-SELECT k.place - 1
+SELECT k.place - 1, p.first_cid
 FROM unnest($1::int8[], $2::int8[])
 WITH ORDINALITY AS k(actor_id, rkey, place)
 CROSS JOIN LATERAL (
-  SELECT 1 FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0
+  SELECT coalesce(p.first_cid, p.cid) AS first_cid FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0
 ) AS p;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -55,6 +57,12 @@ void visit_record_references(ResolvedEvent& event, F&& visit) {
   visit_references(event, [&](auto& reference) {
     if constexpr (std::is_same_v<std::decay_t<decltype(reference)>, RecordRef>) visit(reference);
   });
+}
+
+/// Whether the CID of a reference is the one with this hash. kNoCid is the hash of no CID.
+bool has_cid(const RecordRef& reference, KnownPosts::CidHash hash) {
+  return reference.cid && hash != KnownPosts::kNoCid &&
+         KnownPosts::hash_of(reference.cid->digest) == hash;
 }
 
 /// Calls `visit(did, id)` for the event's own account and for the accounts that the event refers
@@ -259,23 +267,41 @@ std::vector<Conflict> Resolver::resolve_keys(Events events) {
 
 void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflicts,
                             std::span<const AccountNumber> new_actors) {
-  std::vector<KnownPosts::Key> missing;
+  std::vector<MentionedPost> missing;
+  std::vector<RecordRef*> unknown;  // the references to `missing`
   auto next_conflict = conflicts.begin();
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (next_conflict != conflicts.end() && next_conflict->index == i) {
       ++next_conflict;
       continue;
     }
-    visit_record_references(*events[i], [&](const RecordRef& reference) {
+    visit_record_references(*events[i], [&](RecordRef& reference) {
       if (reference.collection_id != records::Post::kCollectionId) return;
       const KnownPosts::Key key{reference.actor_id, reference.rkey_number};
-      if (!ids_.posts.contains(key)) missing.push_back(key);
+      if (const auto first_cid = ids_.posts.find(key)) {
+        reference.has_first_cid = has_cid(reference, *first_cid);
+        return;
+      }
+      unknown.push_back(&reference);
+      missing.push_back({key, reference.cid ? std::optional(reference.cid->digest) : std::nullopt});
     });
   }
   if (missing.empty()) return;
-  std::sort(missing.begin(), missing.end());
-  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  // Of several CIDs for a post, the one of the first event that has one stays.
+  std::stable_sort(missing.begin(), missing.end(),
+                   [](const MentionedPost& one, const MentionedPost& other) {
+                     return std::tuple(one.key, !one.cid) < std::tuple(other.key, !other.cid);
+                   });
+  missing.erase(std::unique(missing.begin(), missing.end(),
+                            [](const MentionedPost& one, const MentionedPost& other) {
+                              return one.key == other.key;
+                            }),
+                missing.end());
   insert_post_stubs(session_, ids_.posts, ids_.post_claims, missing, new_actors, clock_.now());
+  for (RecordRef* reference : unknown) {
+    const auto first_cid = ids_.posts.find({reference->actor_id, reference->rkey_number});
+    reference->has_first_cid = first_cid && has_cid(*reference, *first_cid);
+  }
 }
 
 }  // namespace skua::ids

@@ -163,7 +163,9 @@ std::vector<KeyState> find_key_states(postgres::Session& session, const TableWri
           own.begin(), own.end(), found.rkey,
           [](const ResolvedEvent* one, std::int64_t rkey) { return one->rkey_number < rkey; });
       if ((*event)->rkey_number != found.rkey) continue;
-      const bool gives_way = found.is_stub && (*event)->change().rev.value > 0;
+      const bool gives_way =
+          found.is_stub && (*event)->change().rev.value > 0 &&
+          (!found.first_cid || *found.first_cid == (*event)->change().cid->digest);
       start[event - own.begin()] = gives_way ? KeyState::Stub : KeyState::Taken;
     }
   }
@@ -271,6 +273,7 @@ BulkWriter::Outcome write_once(postgres::Session& session, const SourceNames& so
     outcome.dead_letters = letters.size();
   }
   outcome.rows = effects.finish(session);
+  outcome.first_versions = effects.take_first_versions();
   outcome.unchanged = asked - std::min(asked, outcome.rows);
   crash_point("before_bulk_commit");
   transaction.commit();

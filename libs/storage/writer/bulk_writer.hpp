@@ -74,6 +74,8 @@ class BulkWriter {
     std::size_t held_back = 0;  // records older than the known state of the account or the record
     std::size_t lost = 0;       // records whose job was cancelled, or is leased by another owner
     std::size_t dead_letters = 0;
+    /// The events of posts whose CIDs are the first CIDs of the posts (Effects::first_version).
+    std::vector<const event::ResolvedEvent*> first_versions;
   };
 
   /// Writes creates and rejections of one record type and any accounts. The events are resolved,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/container/static_vector.hpp>
@@ -55,6 +56,14 @@ class Effects {
   /// Reports that the row of a key lost its content in this table.
   void removed(const RecordKey& key, std::int64_t rev, const CountedReferences& before);
 
+  /// Reports that the event inserted the row of its post. No row was there before, so the CID of
+  /// the event is the first CID of the post (ADR 16). The caller keeps the event.
+  void first_version(const event::ResolvedEvent& event) { first_versions_.push_back(&event); }
+  /// The events that `first_version` reported. The first CIDs count after the commit.
+  std::vector<const event::ResolvedEvent*> take_first_versions() {
+    return std::exchange(first_versions_, {});
+  }
+
   void account_changed(AccountNumber actor_id, bool is_deleted);
   void handle_changed(AccountNumber actor_id);
   void label_changed(AccountNumber labeler, tables::ChangeOperation operation,
@@ -87,6 +96,7 @@ class Effects {
   tables::ChangeBlock block_;
   /// The indices of references that count once.
   std::vector<std::size_t> once_;
+  std::vector<const event::ResolvedEvent*> first_versions_;
 };
 
 }  // namespace skua::writer

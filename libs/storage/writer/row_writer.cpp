@@ -236,6 +236,7 @@ RowWriter::Outcome RowWriter::write(postgres::Session& session, Batch batch, Tim
     }
   }
   outcome.rows = effects.finish(session);
+  outcome.first_versions = effects.take_first_versions();
   crash_point("before_commit");
   transaction.commit();
   crash_point("after_commit");

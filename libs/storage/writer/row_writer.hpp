@@ -77,6 +77,8 @@ class RowWriter {
     std::vector<std::size_t> busy;
     /// The DIDs of deleted accounts that were added to `skua.purges`.
     std::vector<std::string> purges;
+    /// The events of posts whose CIDs are the first CIDs of the posts (Effects::first_version).
+    std::vector<const event::ResolvedEvent*> first_versions;
   };
 
   /// Throws postgres::SqlError, and then nothing is written, unless the connection broke during the

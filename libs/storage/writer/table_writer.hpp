@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "atproto/sha256.hpp"
 #include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
@@ -29,6 +30,8 @@ struct FoundKey {
   std::int64_t rkey = 0;
   /// Whether the row is a stub. A record of any revision but 0 replaces a stub.
   bool is_stub = false;
+  /// The first CID of a stub, if it has one (ADR 16).
+  std::optional<atproto::Digest> first_cid;
 };
 
 /// A stored row, and the path of its record: `app.bsky.feed.like/3k...`.
@@ -108,7 +111,8 @@ class TableWriter {
                                                        std::span<const KeyRange> ranges) const = 0;
 
   /// Removes the rows of the events' keys that are stubs, and no other rows. To copy afterwards
-  /// costs less than `merge`.
+  /// costs less than `merge`. The stubs have no other first CIDs than the events, and the caller
+  /// copies the events in the same transaction (ADR 16).
   virtual void drop_stubs(postgres::Session& session, Events events) const = 0;
 
   /// Returns the accounts of `actors`, in no order, that have a row of a revision before the one at
@@ -146,7 +150,8 @@ class TableWriter {
   virtual std::vector<ExpiredRow> expired_rows(postgres::Session& session,
                                                const ExpiredQuestion& question) const = 0;
 
-  /// Deletes these rows, and leaves no stub, as if they had never been stored. If `before` is set,
+  /// Deletes these rows, as if they had never been stored. A post that has a first CID becomes a
+  /// stub, because references rely on the CID (ADR 16). If `before` is set,
   /// it deletes only rows that are still older than `before`. Returns the number of rows that had
   /// content.
   virtual std::size_t discard(postgres::Session& session, std::span<const RecordKey> keys,

@@ -52,11 +52,19 @@ bool can_copy(std::span<const TakenEvent> batch) {
   return true;
 }
 
+void know_posts(ids::KnownPosts& known, const Events& posts) {
+  for (const ResolvedEvent* post : posts) {
+    known.insert({post->actor_id, post->rkey_number},
+                 ids::KnownPosts::hash_of(post->change().cid->digest));
+  }
+}
+
 }  // namespace
 
 Written write_events(postgres::Session& session, const RowWriter& writer, RowWriter::Batch batch,
-                     Timestamp now) {
+                     Timestamp now, ids::KnownPosts& known) {
   RowWriter::Outcome outcome = writer.write(session, batch, now);
+  know_posts(known, outcome.first_versions);
   Written written{outcome.rows, outcome.unchanged, outcome.dead_letters, std::move(outcome.busy)};
   std::size_t purged = 0;
   for (const std::string& did : outcome.purges) {
@@ -79,7 +87,8 @@ Written LivePolicy::write(postgres::Session& session, std::span<const TakenEvent
   std::vector<const event::ResolvedEvent*> events;
   events.reserve(batch.size());
   for (const TakenEvent& taken : batch) events.push_back(taken.event);
-  return write_events(session, writer_, events, services_.runtime.clocks.server.now());
+  return write_events(session, writer_, events, services_.runtime.clocks.server.now(),
+                      services_.ids.posts);
 }
 
 std::chrono::milliseconds BackfillPolicy::linger() const {
@@ -88,7 +97,8 @@ std::chrono::milliseconds BackfillPolicy::linger() const {
 
 Written BackfillPolicy::write(postgres::Session& session, std::span<const TakenEvent> batch) {
   if (can_copy(batch)) return copy(session, batch);
-  return write_events(session, single_, events_of(batch), services_.runtime.clocks.server.now());
+  return write_events(session, single_, events_of(batch), services_.runtime.clocks.server.now(),
+                      services_.ids.posts);
 }
 
 Written BackfillPolicy::copy(postgres::Session& session, std::span<const TakenEvent> batch) {
@@ -109,9 +119,7 @@ Written BackfillPolicy::copy(postgres::Session& session, std::span<const TakenEv
   const Timestamp start = services_.monotonic.now();
   const BulkWriter::Outcome outcome = bulk_.write(session, events, now, lease_numbers);
   size_.took(events.size(), services_.monotonic.now() - start);
-  if (outcome.held_back + outcome.lost == 0) {
-    for (const ids::KnownPosts::Key& post : posts.keys()) services_.ids.posts.insert(post);
-  }
+  know_posts(services_.ids.posts, outcome.first_versions);
   return {outcome.rows, outcome.unchanged, outcome.dead_letters, {}};
 }
 

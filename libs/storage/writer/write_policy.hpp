@@ -94,9 +94,10 @@ class BatchSize {
 
 /// Writes events with the RowWriter. If they deleted accounts, it deletes up to 5,000 rows of these
 /// accounts, which are all rows of most accounts. retention::Remover deletes the remaining rows.
-/// Backfill workers use the function for events that COPY cannot write.
+/// Backfill workers use the function for events that COPY cannot write. The posts that got their
+/// first version are added to `known`.
 Written write_events(postgres::Session& session, const RowWriter& writer, RowWriter::Batch batch,
-                     Timestamp now);
+                     Timestamp now, ids::KnownPosts& known);
 
 /// The policy of live workers: small batches, so that rows are stored within milliseconds. An event
 /// whose account is locked waits for the next batch.

@@ -52,7 +52,7 @@ class ReplayLetterTest : public test::PostgresTest {
     ids::Resolver(session(), *ids_, clock_).resolve(events);
     const writer::RowWriter writer{writer::SourceNames(kSource)};
     const std::array<const event::ResolvedEvent*, 1> batch = {events.data()};
-    writer::write_events(session(), writer, batch, clock_.now());
+    writer::write_events(session(), writer, batch, clock_.now(), ids_->posts);
   }
   void save_head(std::uint64_t rev) {
     tables::RepositoryProgress progress;

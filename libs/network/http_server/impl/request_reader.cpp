@@ -228,6 +228,9 @@ std::string response_text(const Response& response) {
         "'none'; base-uri 'none'\r\n";
   }
   if (response.age) headers += fmt::format("Age: {}\r\n", response.age->count());
+  if (response.retry_after) {
+    headers += fmt::format("Retry-After: {}\r\n", response.retry_after->count());
+  }
   if (response.status == 401) headers += "WWW-Authenticate: Bearer\r\n";
   const std::string caching = response.max_age.count() > 0
                                   ? fmt::format("max-age={}", response.max_age.count())

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "atproto/sha256.hpp"
 #include "atproto/tid.hpp"
 #include "base/account_number.hpp"
 
@@ -37,6 +38,7 @@ struct KeyInRange {
   std::int64_t place;
   std::int64_t rkey;
   bool is_stub;
+  std::optional<atproto::Digest> first_cid;
 };
 
 struct RevisionAt {
@@ -138,6 +140,7 @@ std::size_t KeyedTable::upsert(postgres::Session& session, Events events, Timest
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (is_new[i]) {
       effects.created(*events[i], references_of(*events[i]));
+      if (statements_.keeps_stubs()) effects.first_version(*events[i]);
     } else {
       others.push_back(events[i]);
     }
@@ -155,7 +158,10 @@ std::size_t KeyedTable::upsert(postgres::Session& session, Events events, Timest
 void KeyedTable::copy(postgres::Session& session, Events events, Timestamp indexed_at,
                       Effects& effects) const {
   copy_into(session, statements_.table(), events, indexed_at);
-  for (const event::ResolvedEvent* event : events) effects.created(*event, references_of(*event));
+  for (const event::ResolvedEvent* event : events) {
+    effects.created(*event, references_of(*event));
+    if (statements_.keeps_stubs()) effects.first_version(*event);
+  }
 }
 
 std::size_t KeyedTable::merge(postgres::Session& session, Events events,
@@ -245,9 +251,9 @@ std::vector<std::vector<FoundKey>> KeyedTable::read_keys(postgres::Session& sess
   params.array(
       column(ranges, [](const KeyRange& range) { return static_cast<std::int64_t>(range.limit); }));
   std::vector<std::vector<FoundKey>> keys(ranges.size());
-  for (const auto& [place, rkey, is_stub] :
+  for (const auto& [place, rkey, is_stub, first_cid] :
        session.query<KeyInRange>(statements_.read_keys(), params)) {
-    keys.at(static_cast<std::size_t>(place)).push_back({rkey, is_stub});
+    keys.at(static_cast<std::size_t>(place)).push_back({rkey, is_stub, first_cid});
   }
   return keys;
 }

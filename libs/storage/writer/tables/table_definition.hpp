@@ -92,13 +92,16 @@ class ColumnList {
                });
   }
 
-  /// Adds the column `<prefix>_cid` of a strong reference.
+  /// Adds the column `<prefix>_cid` of a strong reference. It is null if the row of the referenced
+  /// post has the CID (ADR 16).
   template <auto Member>
   ColumnList& cid_of(const std::string& prefix) {
     return add(prefix + "_cid", postgres::Array::Type::bytea, "",
                [](postgres::Values& array, const R& r) {
                  const std::optional<records::RecordRef>& reference = r.*Member;
-                 reference && reference->cid ? array.bytea(reference->cid->digest) : array.null();
+                 reference && reference->cid && !reference->has_first_cid
+                     ? array.bytea(reference->cid->digest)
+                     : array.null();
                });
   }
 

@@ -64,7 +64,7 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
                                              " (LIKE bsky." + table +
                                              " INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"},
       merge_{table + "_merge", merge_sql("")},
-      read_keys_{table + "_read_keys", read_keys_sql()},
+      read_keys_{table + "_read_keys", read_keys_sql("NULL::bytea")},
       drop_stubs_{table + "_drop_stubs", drop_stubs_sql()},
       actors_with_rows_before_{
           table + "_actors_with_rows_before",
@@ -77,7 +77,7 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
       remove_{table + "_remove", remove_sql()},
       read_revs_{table + "_read_revs", read_revs_sql()},
       purge_{table + "_purge", purge_sql("")},
-      expired_{table + "_expired", expired_sql()},
+      expired_{table + "_expired", expired_sql("")},
       discard_{table + "_discard", discard_sql()},
       count_references_{table + "_count_references", count_references_sql()},
       other_references_{table + "_other_references", other_references_sql()} {}
@@ -89,6 +89,9 @@ void TableStatements::keep_stubs(const std::string& marker) {
   remove_.sql = empty_sql(marker);
   insert_stubs_ = {table_ + "_remove_absent", insert_stubs_sql(marker)};
   purge_.sql = purge_sql(marker);
+  read_keys_.sql = read_keys_sql("CASE WHEN " + std::string(kIsStub) + " THEN t.first_cid END");
+  expired_.sql = expired_sql(" AND (t.cid IS NOT NULL OR t.first_cid IS NULL)");
+  discard_.sql = discard_to_stub_sql(marker);
   keeps_stubs_ = true;
 }
 
@@ -126,8 +129,8 @@ std::string TableStatements::old_content(const std::string& same) const {
   return text;
 }
 
-std::string TableStatements::set_to_null() const {
-  std::string set;
+std::string TableStatements::empty() const {
+  std::string set = ", first_cid = " + std::string(kFirstCid);
   for (const BatchColumn& column : columns_) {
     if (column.name != "rev") set += ", " + column.name + " = NULL";
   }
@@ -155,7 +158,10 @@ std::string TableStatements::update_sql(const std::string& marker) const {
   for (const BatchColumn& column : columns_) {
     append_item(set, column.name + " = u." + column.name + column.cast);
   }
-  if (!marker.empty()) append_item(set, marker + " = false");
+  if (!marker.empty()) {
+    append_item(set, marker + " = false");
+    append_item(set, "first_cid = nullif(" + std::string(kFirstCid) + ", u.cid)");
+  }
   const std::string older = same_key() + " AND t.rev < u.rev";
   // All parts of the statement see the rows as they were before the statement. Because of the locks
   // of the accounts, another session can only insert a stub during the statement, and a stub is not
@@ -179,7 +185,10 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
   for (const BatchColumn& column : columns_) {
     append_item(set, column.name + " = EXCLUDED." + column.name);
   }
-  if (!marker.empty()) append_item(set, marker + " = false");
+  if (!marker.empty()) {
+    append_item(set, marker + " = false");
+    append_item(set, "first_cid = nullif(" + std::string(kFirstCid) + ", EXCLUDED.cid)");
+  }
   // ON CONFLICT locks the row that it meets, and a lock writes to the row, even if the WHERE is
   // false. Therefore the statement excludes such rows before the insert.
   return "WITH old AS MATERIALIZED (SELECT " + keys_of("u") + ", " + old_content("t.cid = u.cid") +
@@ -214,7 +223,7 @@ std::string TableStatements::empty_sql(const std::string& marker) const {
          ", place)), old AS MATERIALIZED (SELECT u.place - 1 AS place, " +
          old_content("NULL::boolean") + " FROM u JOIN bsky." + table_ + " AS t ON " + older +
          "), written AS (UPDATE bsky." + table_ + " AS t SET rev = u.rev, " + marker +
-         " = u.is_delete" + set_to_null() + " FROM u WHERE " + older + ") SELECT * FROM old";
+         " = u.is_delete" + empty() + " FROM u WHERE " + older + ") SELECT * FROM old";
 }
 
 std::string TableStatements::insert_stubs_sql(const std::string& marker) const {
@@ -227,7 +236,7 @@ std::string TableStatements::insert_stubs_sql(const std::string& marker) const {
          ", indexed_at) SELECT " + keys + ", u.rev, u.is_delete, $" +
          std::to_string(lists.size + 1) + "::timestamptz FROM unnest(" + lists.arrays + ") AS u(" +
          lists.names + ") ON CONFLICT (" + conflict_key + ") DO UPDATE SET rev = EXCLUDED.rev, " +
-         marker + " = EXCLUDED." + marker + set_to_null() + " WHERE t.rev < EXCLUDED.rev";
+         marker + " = EXCLUDED." + marker + empty() + " WHERE t.rev < EXCLUDED.rev";
 }
 
 std::string TableStatements::drop_stubs_sql() const {
@@ -252,7 +261,7 @@ std::string TableStatements::purge_sql(const std::string& marker) const {
   // again.
   return "WITH old AS MATERIALIZED (SELECT " + found + ", t.ctid AS place FROM " + table +
          " WHERE " + old + " AND t.cid IS NOT NULL LIMIT $3::int8), written AS (UPDATE " + table +
-         " SET rev = $2::int8, " + marker + " = true" + set_to_null() +
+         " SET rev = $2::int8, " + marker + " = true" + empty() +
          " WHERE t.ctid = ANY (ARRAY(SELECT place FROM old))) SELECT * FROM old";
 }
 
@@ -273,6 +282,23 @@ std::string TableStatements::discard_sql() const {
          old_content("NULL::boolean");
 }
 
+std::string TableStatements::discard_to_stub_sql(const std::string& marker) const {
+  ColumnLists lists;
+  lists.append(keys_);
+  const std::string before = "$" + std::to_string(lists.size + 1) + "::timestamptz";
+  // A record of any revision replaces a row of the revision -1. The locks of the accounts are held,
+  // so both parts change the rows that `old` has. A row without a first CID can be deleted, because
+  // no reference relies on it.
+  return "WITH old AS MATERIALIZED (SELECT " + keys_of("t") + ", t.rev, " +
+         old_content("NULL::boolean") + " FROM unnest(" + lists.arrays + ") AS u(" + lists.names +
+         ") JOIN bsky." + table_ + " AS t ON " + same_key() + " AND (" + before + " IS NULL OR " +
+         age_from() + " < " + before + ")), emptied AS (UPDATE bsky." + table_ +
+         " AS t SET rev = -1, " + marker + " = false" + empty() + " FROM old AS u WHERE " +
+         same_key() + " AND " + kFirstCid + " IS NOT NULL), deleted AS (DELETE FROM bsky." +
+         table_ + " AS t USING old AS u WHERE " + same_key() + " AND " + kFirstCid +
+         " IS NULL) SELECT * FROM old";
+}
+
 std::string TableStatements::rows_before_sql() const {
   const bool has_collection = keys_.size() > 2;
   const std::string collection = has_collection ? "t.collection_id" : "$5::int4";
@@ -287,23 +313,24 @@ std::string TableStatements::rows_before_sql() const {
          (has_collection ? "t.collection_id, t.rkey" : "t.rkey") + " LIMIT $3::int8";
 }
 
-std::string TableStatements::expired_sql() const {
+std::string TableStatements::expired_sql(const std::string& condition) const {
   const std::string place = keys_.size() > 2 ? "t.collection_id = $3::int4"
                                              : "t.ctid >= $3::text::tid AND t.ctid < $4::text::tid";
   return "SELECT " + keys_of("t") + ", a.did FROM bsky." + table_ +
          " AS t JOIN bsky.actors AS a ON a.id = t.actor_id WHERE " + place + " AND " + age_from() +
-         " < $1::timestamptz LIMIT $2::int8";
+         " < $1::timestamptz" + condition + " LIMIT $2::int8";
 }
 
-std::string TableStatements::read_keys_sql() const {
+std::string TableStatements::read_keys_sql(const std::string& first_cid) const {
   ColumnLists lists;
   lists.append(keys_);
   lists.append(kRestOfRange);
   const std::string collection = keys_.size() > 2 ? "t.collection_id = r.collection_id AND " : "";
-  return "SELECT r.place - 1, t.rkey, t.is_stub FROM unnest(" + lists.arrays +
+  return "SELECT r.place - 1, t.rkey, t.is_stub, t.first_cid FROM unnest(" + lists.arrays +
          ") WITH ORDINALITY AS r(" + lists.names + ", place) CROSS JOIN LATERAL (SELECT t.rkey, " +
-         kIsStub + " AS is_stub FROM bsky." + table_ + " AS t WHERE t.actor_id = r.actor_id AND " +
-         collection + "t.rkey BETWEEN r.rkey AND r.last_rkey LIMIT r.row_limit) AS t";
+         kIsStub + " AS is_stub, " + first_cid + " AS first_cid FROM bsky." + table_ +
+         " AS t WHERE t.actor_id = r.actor_id AND " + collection +
+         "t.rkey BETWEEN r.rkey AND r.last_rkey LIMIT r.row_limit) AS t";
 }
 
 std::string TableStatements::read_revs_sql() const {

@@ -54,8 +54,12 @@ class TableStatements {
                   std::span<const ReferenceColumns> references);
 
   /// Makes removals leave an empty row, even if the key had no row before. In an empty row, all
-  /// columns but key and rev are null. `marker` is a column that is true if the removal is a
-  /// delete. An upsert sets it to false.
+  /// columns but key, rev and first_cid are null. `marker` is a column that is true if the removal
+  /// is a delete. An upsert sets it to false.
+  ///
+  /// The table has a column `first_cid`. The first CID of a row is `first_cid`, or `cid` if that is
+  /// null. No statement changes the first CID of a row, or deletes a row that has one (ADR 16).
+  /// `drop_stubs` is the exception.
   void keep_stubs(const std::string& marker);
   bool keeps_stubs() const { return keeps_stubs_; }
 
@@ -72,10 +76,11 @@ class TableStatements {
   const postgres::Statement& make_stage() const { return make_stage_; }
   const postgres::Statement& merge() const { return merge_; }
   /// The parameters are the arrays of the ranges' first keys, of their last rkeys, and of the
-  /// numbers of rows to read. Returns the index of the range, from 0, the rkey of a row, and
-  /// whether the row is a stub.
+  /// numbers of rows to read. Returns the index of the range, from 0, the rkey of a row, whether
+  /// the row is a stub, and the first CID of a stub.
   const postgres::Statement& read_keys() const { return read_keys_; }
-  /// The parameters are the arrays of the keys.
+  /// The parameters are the arrays of the keys. The caller inserts rows with the same first CIDs in
+  /// the same transaction.
   const postgres::Statement& drop_stubs() const { return drop_stubs_; }
   /// The parameters are the accounts, and a revision for each account.
   const postgres::Statement& actors_with_rows_before() const { return actors_with_rows_before_; }
@@ -113,9 +118,9 @@ class TableStatements {
   /// rows, and the first block and the end of the blocks as ctid. If the collection is in the key,
   /// the collection replaces the blocks. Returns the key and the DID of the account.
   const postgres::Statement& expired() const { return expired_; }
-  /// Deletes rows. The parameters are the arrays of the keys, and a time or null. Rows that are not
-  /// older than the time stay. Returns the keys, the revisions and the old content of the deleted
-  /// rows.
+  /// Deletes rows. A row with a first CID becomes a stub. The parameters are the arrays of the
+  /// keys, and a time or null. Rows that are not older than the time stay. Returns the keys, the
+  /// revisions and the old content of the deleted rows.
   const postgres::Statement& discard() const { return discard_; }
   /// Counts the rows of accounts whose first reference that counts once has a given target. The
   /// parameters are arrays of accounts, of the account, collection and key of the targets, and of
@@ -129,7 +134,8 @@ class TableStatements {
  private:
   /// The condition that `t` is a post of which only references were seen. The row of a deleted post
   /// has a revision.
-  static constexpr const char* kIsStub = "(t.rev = 0 AND t.cid IS NULL)";
+  static constexpr const char* kIsStub = "(t.rev <= 0 AND t.cid IS NULL)";
+  static constexpr const char* kFirstCid = "coalesce(t.first_cid, t.cid)";
 
   std::string merge_sql(const std::string& marker) const;
   std::string rows_before_sql() const;
@@ -145,17 +151,20 @@ class TableStatements {
   std::string old_content(const std::string& same) const;
   /// Returns the key columns of the row or batch `name`.
   std::string keys_of(const std::string& name) const;
-  /// Returns `, text = NULL, ...` for all columns but rev.
-  std::string set_to_null() const;
+  /// Returns the assignments `, first_cid = ..., text = NULL, ...` that empty a row.
+  std::string empty() const;
   std::string remove_sql() const;
   std::string empty_sql(const std::string& marker) const;
   std::string insert_stubs_sql(const std::string& marker) const;
-  std::string read_keys_sql() const;
+  /// `first_cid` is the first CID of a stub.
+  std::string read_keys_sql(const std::string& first_cid) const;
   std::string drop_stubs_sql() const;
   std::string read_revs_sql() const;
   std::string purge_sql(const std::string& marker) const;
-  std::string expired_sql() const;
+  /// `condition` is an additional condition on the rows.
+  std::string expired_sql(const std::string& condition) const;
   std::string discard_sql() const;
+  std::string discard_to_stub_sql(const std::string& marker) const;
   /// Returns the time from which the age of the row `t` counts.
   std::string age_from() const;
   /// Returns `t.actor_id = u.actor_id AND ...`.

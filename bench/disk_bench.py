@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""disk_bench.py [--quick] [--cars FOLDER]... [--frames FILE]... [--program FILE] [--events N]
+
+Prints the bytes a record of a set of repositories and captures, by table: rows, indexes, TOAST, and the pages of tables
+without rows. bench/README.md explains the results. Needs a release build.
+
+  --quick    a small simulated network
+  --cars     a folder of CAR files, one repository each (default: the folders of the shared test data)
+  --frames   a capture of a relay (default: those of the shared test data)
+  --program  another skua, to compare (default: that of the release build)
+  --events   operations of a simulated network, in place of repositories and captures
+  --cache    the folder that keeps the capture for the next run (default: build/bench; with --quick none)
+
+Example: bench/disk_bench.py --cars repositories
+"""
+
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+
+from live_bench import BIN, CACHE, Server, capture, people
+from options import parse, parser_of
+from report import Report
+
+# live_bench makes the modules of tests/e2e importable.
+from harness import SHARED  # noqa: E402
+
+SIZES = """
+select c.relname as table,
+  case when s.is_empty then 0 else pg_total_relation_size(c.oid) - pg_indexes_size(c.oid) - s.toast end as rows,
+  case when s.is_empty then 0 else pg_indexes_size(c.oid) end as indexes,
+  case when s.is_empty then 0 else s.toast end as toast,
+  case when s.is_empty then pg_total_relation_size(c.oid) else 0 end as empty
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+cross join lateral (
+  select coalesce(pg_total_relation_size(nullif(c.reltoastrelid, 0)), 0) as toast,
+    pg_relation_size(c.oid) = 0 as is_empty) s
+where n.nspname = 'bsky' and c.relkind = 'r'
+order by pg_total_relation_size(c.oid) desc
+"""
+PARTS = ("rows", "indexes", "toast", "empty")
+
+
+def print_sizes(db, most=None):
+    """Prints the bytes a record of all tables of `bsky`, and of each of the largest `most` tables. Run vacuum before."""
+    records = int(db.run("select count(*) from bsky.all_records"))
+    sizes = db.rows(SIZES)
+    total = collections.Counter({part: sum(size[part] for size in sizes) for part in PARTS})
+    with Report() as report:
+        print(f"    {report.figure('bytes a record', sum(total.values()) / records, '.1f')} bytes a record, {records} records:"
+              f" {total['rows'] / records:.1f} in rows, {total['indexes'] / records:.1f} in indexes,"
+              f" {total['toast'] / records:.1f} in TOAST, {total['empty'] / records:.1f} in tables without rows", flush=True)
+    print(f"    {'bytes a record':24}{'all':>8}{'rows':>8}{'indexes':>8}{'TOAST':>8}{'number':>9}")
+    for size in sizes[:most]:
+        if size["empty"]:
+            continue
+        number = int(db.run(f"select count(*) from bsky.{size['table']}"))
+        parts = [size[part] / records for part in PARTS[:3]]
+        print(f"    {size['table']:24}{sum(parts):8.1f}" + "".join(f"{part:8.1f}" for part in parts) + f"{number:9}")
+
+
+def given(options, server):
+    """(folders of repositories, captures)"""
+    if options.cars or options.frames:
+        return options.cars, options.frames
+    if options.events:
+        frames = capture(server.cache(options), options.events, people(options).as_simulated(), name="disk")
+        return [], [frames]
+    data = SHARED / "data"
+    if not data.is_dir():
+        raise SystemExit("no shared test data: name repositories with --cars, or use --quick")
+    return [data / "repos", data / "pds/repos"], sorted(data.glob("frames/*.frames"))
+
+
+def load(program, url, cars, captures):
+    """Every repository that can be read, then the captures. Nothing is verified."""
+    environment = {**os.environ, "SKUA_DATABASE_URL": url, "SKUA_ALLOW_UNSAFE_DATABASE": "true"}
+
+    def skua(*arguments, codes=(0,)):
+        done = subprocess.run([program, *map(str, arguments)], env=environment, capture_output=True, text=True, check=False)
+        if done.returncode not in codes:
+            raise SystemExit(done.stderr)
+
+    skua("migrate")
+    for folder in cars:
+        # A folder may have files that are no repositories.
+        skua("backfill", "--car-dir", folder, "--verify", "none", "--handles", "claimed", "--plc", "http://127.0.0.1:9",
+             codes=(0, 1))
+    for frames in captures:
+        skua("replay", frames, "--verify", "none", codes=(0, 1))
+
+
+def main():
+    parser = parser_of(__doc__)
+    parser.add_argument("--cars", action="append", type=pathlib.Path, default=[])
+    parser.add_argument("--frames", action="append", type=pathlib.Path, default=[])
+    parser.add_argument("--program", type=pathlib.Path, default=BIN / "skua")
+    parser.add_argument("--events", type=int)
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    options = parse(parser, events=2_000)
+    server = Server(options.quick)
+    try:
+        db = server.create("disk")
+        cars, captures = given(options, server)
+        load(options.program, db.url, cars, captures)
+        db.run("vacuum")
+        print_sizes(db)
+    finally:
+        server.destroy()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,72 +10,108 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.post(text) IS 'The post of an AT-URI or a bsky.app URL, as bsky.posts_view has it. No row if the post is not there.';
 
--- Likes and reposts have the same columns. Two forms of their functions:
---
--- All accounts of a subject. OR with a key that no record has makes PostgreSQL read the rows in the order of the table
--- (a bitmap). It expects few rows of a subject, and would read 200,000 in the order of the index, which takes five times as long.
---
--- The newest accounts of a subject. An optional index has them in this order. In its part of the query, `+ 0` leaves the planner
--- no other index. Without the index all are sorted, before duplicates and inactive accounts are left out.
-DO $make$
-DECLARE
-  kind record;
-BEGIN
-  FOR kind IN SELECT * FROM (VALUES ('likes', 'app.bsky.feed.like', 2), ('reposts', 'app.bsky.feed.repost', 3)) AS k(name, nsid, id) LOOP
-    EXECUTE format($sql$
-CREATE OR REPLACE FUNCTION bsky.%1$s_of(address text)
+-- OR with a key that no record has makes PostgreSQL read the rows in the order of the table (a bitmap). It expects few rows of a
+-- subject, and would read 200,000 in the order of the index, which takes five times as long.
+CREATE OR REPLACE FUNCTION bsky.likes_of(address text)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/%2$s/' || bsky.rkey_text(p.actor_id, %3$s, p.rkey), p.sort_at,
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.feed.like/' || bsky.rkey_text(p.actor_id, 2, p.rkey), p.sort_at,
          p.actor_id, p.rkey
   FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
     SELECT DISTINCT ON (l.actor_id) l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at
-    FROM bsky.%1$s l
+    FROM bsky.likes l
     WHERE ((l.subject_actor = k.actor_id AND l.subject_rkey = k.rkey) OR (l.subject_actor = -1 AND l.subject_rkey = -1))
       AND l.subject_collection = k.collection_id
     ORDER BY l.actor_id, l.rkey) p
   JOIN bsky.actors a ON a.id = p.actor_id
   WHERE a.active IS NOT FALSE
 $$;
-CREATE OR REPLACE FUNCTION bsky.%1$s_of(address text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
+COMMENT ON FUNCTION bsky.likes_of(text) IS 'The accounts that like a post, feed or labeler, each once, with the like (uri) and its time (sort_at). The record is an AT-URI or a bsky.app URL.';
+
+CREATE OR REPLACE FUNCTION bsky.reposts_of(address text)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.feed.repost/' || bsky.rkey_text(p.actor_id, 3, p.rkey), p.sort_at,
+         p.actor_id, p.rkey
+  FROM bsky.resolve_uri(address) k CROSS JOIN LATERAL (
+    SELECT DISTINCT ON (l.actor_id) l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at
+    FROM bsky.reposts l
+    WHERE ((l.subject_actor = k.actor_id AND l.subject_rkey = k.rkey) OR (l.subject_actor = -1 AND l.subject_rkey = -1))
+      AND l.subject_collection = k.collection_id
+    ORDER BY l.actor_id, l.rkey) p
+  JOIN bsky.actors a ON a.id = p.actor_id
+  WHERE a.active IS NOT FALSE
+$$;
+COMMENT ON FUNCTION bsky.reposts_of(text) IS 'The accounts that reposted a post, each once, with the repost (uri) and its time (sort_at). The post is an AT-URI or a bsky.app URL.';
+
+-- The newest accounts of a subject with very many. An optional index has them in this order. In its part of the query, `+ 0`
+-- leaves the planner no other index. Without the index all are sorted, before duplicates and inactive accounts are left out.
+CREATE OR REPLACE FUNCTION bsky.likes_of(address text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
-  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/%2$s/' || bsky.rkey_text(n.actor_id, %3$s, n.rkey), n.sort_at,
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.feed.like/' || bsky.rkey_text(n.actor_id, 2, n.rkey), n.sort_at,
          n.actor_id, n.rkey
   FROM bsky.resolve_uri(address) k CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
-    (SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.%1$s l
+    (SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.likes l
      WHERE l.subject_rkey = k.rkey AND l.subject_actor + 0 = k.actor_id AND l.subject_collection = k.collection_id
        AND least(l.created_at, l.indexed_at) <= e.sort_at
        AND (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) < (e.sort_at, e.actor_id, e.rkey)
-       AND (SELECT skua.has_index('%1$s_newest'))
-       AND (SELECT true FROM bsky.%1$s d WHERE d.subject_actor = l.subject_actor AND d.subject_rkey = l.subject_rkey
+       AND (SELECT skua.has_index('likes_newest'))
+       AND (SELECT true FROM bsky.likes d WHERE d.subject_actor = l.subject_actor AND d.subject_rkey = l.subject_rkey
             AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
      ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC LIMIT max_rows)
     UNION ALL
     (SELECT s.actor_id, s.rkey, s.sort_at FROM (
-       SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.%1$s l
+       SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.likes l
        WHERE ((l.subject_actor = k.actor_id AND l.subject_rkey = k.rkey) OR (l.subject_actor = -1 AND l.subject_rkey = -1))
          AND l.subject_collection = k.collection_id
          AND (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) < (e.sort_at, e.actor_id, e.rkey)
-         AND (SELECT NOT skua.has_index('%1$s_newest'))
+         AND (SELECT NOT skua.has_index('likes_newest'))
        ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC OFFSET 0) s
-     WHERE (SELECT true FROM bsky.%1$s d WHERE d.subject_actor = k.actor_id AND d.subject_rkey = k.rkey
+     WHERE (SELECT true FROM bsky.likes d WHERE d.subject_actor = k.actor_id AND d.subject_rkey = k.rkey
             AND d.actor_id = s.actor_id AND d.subject_collection = k.collection_id AND d.rkey < s.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
      LIMIT max_rows)) n
   JOIN bsky.actors a ON a.id = n.actor_id
   ORDER BY n.sort_at DESC, n.actor_id DESC, n.rkey DESC LIMIT max_rows
-$$
-$sql$, kind.name, kind.nsid, kind.id);
-  END LOOP;
-END
-$make$;
-COMMENT ON FUNCTION bsky.likes_of(text) IS 'The accounts that like a post, feed or labeler, each once, with the like (uri) and its time (sort_at). The record is an AT-URI or a bsky.app URL.';
-COMMENT ON FUNCTION bsky.reposts_of(text) IS 'The accounts that reposted a post, each once, with the repost (uri) and its time (sort_at). The post is an AT-URI or a bsky.app URL.';
+$$;
 COMMENT ON FUNCTION bsky.likes_of(text, int4, timestamptz, text) IS 'The newest likes of a record, newest first, as bsky.likes_of(text) has them. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows. `skua index add newest-likes` makes it fast for a record with very many likes.';
+
+CREATE OR REPLACE FUNCTION bsky.reposts_of(address text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.feed.repost/' || bsky.rkey_text(n.actor_id, 3, n.rkey), n.sort_at,
+         n.actor_id, n.rkey
+  FROM bsky.resolve_uri(address) k CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
+    (SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.reposts l
+     WHERE l.subject_rkey = k.rkey AND l.subject_actor + 0 = k.actor_id AND l.subject_collection = k.collection_id
+       AND least(l.created_at, l.indexed_at) <= e.sort_at
+       AND (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) < (e.sort_at, e.actor_id, e.rkey)
+       AND (SELECT skua.has_index('reposts_newest'))
+       AND (SELECT true FROM bsky.reposts d WHERE d.subject_actor = l.subject_actor AND d.subject_rkey = l.subject_rkey
+            AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
+     ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC LIMIT max_rows)
+    UNION ALL
+    (SELECT s.actor_id, s.rkey, s.sort_at FROM (
+       SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.reposts l
+       WHERE ((l.subject_actor = k.actor_id AND l.subject_rkey = k.rkey) OR (l.subject_actor = -1 AND l.subject_rkey = -1))
+         AND l.subject_collection = k.collection_id
+         AND (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) < (e.sort_at, e.actor_id, e.rkey)
+         AND (SELECT NOT skua.has_index('reposts_newest'))
+       ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC OFFSET 0) s
+     WHERE (SELECT true FROM bsky.reposts d WHERE d.subject_actor = k.actor_id AND d.subject_rkey = k.rkey
+            AND d.actor_id = s.actor_id AND d.subject_collection = k.collection_id AND d.rkey < s.rkey
+            LIMIT 1) IS NULL
+       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
+     LIMIT max_rows)) n
+  JOIN bsky.actors a ON a.id = n.actor_id
+  ORDER BY n.sort_at DESC, n.actor_id DESC, n.rkey DESC LIMIT max_rows
+$$;
 COMMENT ON FUNCTION bsky.reposts_of(text, int4, timestamptz, text) IS 'The newest reposts of a post, newest first, as bsky.reposts_of(text) has them. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows. `skua index add newest-reposts` makes it fast for a post with very many reposts.';
 
 CREATE OR REPLACE FUNCTION bsky.members_of(list text, max_rows int4 DEFAULT NULL, before timestamptz DEFAULT NULL,

@@ -19,7 +19,7 @@ BEGIN
       WHEN '_collection' THEN 'The collection of ' || target || ' (bsky.collections.id).'
       WHEN '_rkey' THEN 'The record key of ' || target || ', as a number.'
       WHEN '_cid' THEN CASE WHEN place.is_view THEN 'The CID' ELSE 'SHA-256' END || ' of the referenced version of ' || target || '.'
-        || CASE WHEN NOT place.is_view AND reference IN ('subject', 'parent', 'root', 'quote', 'pinned')
+        || CASE WHEN NOT place.is_view AND reference IN ('subject', 'parent', 'root', 'quote')
              THEN ' Null if there is no reference, or for the first version of a post (bsky.posts.first_cid). The view has the CID.' ELSE '' END
       WHEN '_uri' THEN 'The AT-URI of ' || target || '; null if there is none. A condition on it reads all rows: compare the key. A reference that does not contain a DID is in extra.'
       WHEN '_did' THEN 'The DID of ' || target || '.'

@@ -6,8 +6,7 @@ SELECT 'at://' || a.did || '/app.bsky.actor.profile/' || bsky.rkey_text(t.actor_
        a.did, a.handle, t.display_name, t.description, t.pronouns, t.website, t.avatar_cid, t.banner_cid, t.labels,
        'at://' || pinned.did || '/app.bsky.feed.post/'
          || bsky.rkey_text(t.pinned_actor, 1, t.pinned_rkey) AS pinned_uri,
-       bsky.cid_text(coalesce(t.pinned_cid, (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts p
-         WHERE p.actor_id = t.pinned_actor AND p.rkey = t.pinned_rkey))) AS pinned_cid,
+       bsky.cid_text(t.pinned_cid) AS pinned_cid,
        'at://' || joined_via.did || '/app.bsky.graph.starterpack/'
          || bsky.rkey_text(t.joined_via_actor, 12, t.joined_via_rkey) AS joined_via_uri,
        bsky.cid_text(t.joined_via_cid) AS joined_via_cid,

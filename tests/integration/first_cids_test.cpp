@@ -70,6 +70,8 @@ nlohmann::json reaction(const std::string& collection, nlohmann::json subject) {
 
 /// The state of a process that writes.
 struct Process {
+  Process() { ids.posts.rely_on_first_cids(true); }
+
   ids::SharedIds ids;
   /// Batches that are resolved and not written yet.
   std::deque<std::vector<ResolvedEvent>> resolved;
@@ -276,6 +278,42 @@ TEST_F(FirstCidsTest, retention_finds_no_stub_that_must_stay) {
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NULL AND first_cid IS NOT NULL"),
             "2");
   expect_exact();
+}
+
+/// An hour after a retention of posts was set, rows go to which no reference without a CID refers.
+TEST_F(FirstCidsTest, retention_of_posts_deletes_rows_without_relying_references) {
+  Process relying;
+  Process process;
+  process.ids.posts.rely_on_first_cids(false);
+  const auto like = [&](Process& by, std::size_t number, std::size_t post) {
+    write(by, write_of(kBob, kLike, number, reaction(kLike, strong_reference(kAlice, post, 0))));
+  };
+  for (std::size_t i = 0; i < 6; ++i) {
+    write(relying, write_of(kAlice, kPost, i, version(kAlice, i, 0)));
+  }
+  like(relying, 1, 1);
+  write(relying, write_of(kBob, kRepost, 2, reaction(kRepost, strong_reference(kAlice, 2, 0))));
+  nlohmann::json reply = version(kBob, 3, 0);
+  reply["reply"] = {{"root", strong_reference(kAlice, 3, 0)},
+                    {"parent", strong_reference(kAlice, 4, 0)}};
+  write(relying, write_of(kBob, kPost, 3, reply));
+  like(process, 5, 5);
+  like(process, 6, 9);
+  EXPECT_EQ(value("SELECT count(subject_cid) FROM bsky.likes"), "2");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NULL AND first_cid IS NULL"), "1");
+  const auto discard_all = [&] {
+    for (std::size_t i = 0; i < 10; ++i) discard(kAlice, i);
+    expect_exact();
+    return value("SELECT string_agg(right(bsky.tid_text(rkey), 1), '' ORDER BY rkey) FROM "
+                 "bsky.posts WHERE actor_id = bsky.actor_id('" + kAlice + "')");
+  };
+  session().run("INSERT INTO skua.retention (collection, keep) VALUES ('app.bsky.feed.post', '1 day')");
+  EXPECT_EQ(discard_all(), "234567");  // The stub is gone.
+  session().run("UPDATE skua.retention SET set_at = set_at - interval '2 hours'");
+  for (std::size_t i = 0; i < 6; ++i) {
+    write(process, write_of(kAlice, kPost, i, version(kAlice, i, 0)));
+  }
+  EXPECT_EQ(discard_all(), "3456");
 }
 
 /// A history is copied over stubs that have the same CID, and merged with those that have another.

@@ -19,6 +19,7 @@ DROP SCHEMA projections CASCADE;
 DROP INDEX bsky.posts_out_of_order, bsky.reposts_out_of_order;
 DROP TABLE skua.trusted_accounts CASCADE;
 ALTER TABLE bsky.records DROP COLUMN block CASCADE;
+ALTER TABLE skua.retention DROP COLUMN set_at;
 ALTER TABLE bsky.posts DROP COLUMN first_cid CASCADE;
 UPDATE skua.record_fields SET value = regexp_replace(value, 'coalesce\(t\.(parent|root)_cid, \(SELECT coalesce\([^)]*\)[^)]*\)\)', 't.\1_cid', 'g')
 WHERE table_name = 'posts' AND column_name = 'parent';

@@ -183,6 +183,12 @@ class KnownPosts {
   bool contains(const Key& key) { return find(key).has_value(); }
   void insert(const Key& key, CidHash first_cid = kNoCid);
 
+  /// Whether references may rely on the first CIDs of rows. Initially they may not. While a retention
+  /// of posts deletes rows, they must not, and a process that has seen a retention must not begin
+  /// again, because the set may contain posts whose rows were deleted.
+  bool relies_on_first_cids() const { return relies_on_first_cids_; }
+  void rely_on_first_cids(bool relies) { relies_on_first_cids_ = relies; }
+
   /// Whether posts that are not in the set probably have no row, because several large look-ups in
   /// a row found none. This is so in a small database that this process fills. The answer may be
   /// wrong, so the caller must handle a conflict.
@@ -203,6 +209,7 @@ class KnownPosts {
   Guarded<Shard>& shard_of(const Key& key) { return shards_[(hash_value(key) >> 32) % kShards]; }
 
   std::atomic<std::uint32_t> vain_look_ups_ = 0;
+  std::atomic<bool> relies_on_first_cids_ = false;
   std::array<Guarded<Shard>, kShards> shards_;
 };
 

@@ -269,21 +269,25 @@ void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflict
                             std::span<const AccountNumber> new_actors) {
   std::vector<MentionedPost> missing;
   std::vector<RecordRef*> unknown;  // the references to `missing`
+  const bool relies = ids_.posts.relies_on_first_cids();
   auto next_conflict = conflicts.begin();
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (next_conflict != conflicts.end() && next_conflict->index == i) {
       ++next_conflict;
       continue;
     }
+    // No index finds the profiles that pin a post, so retention could not find such a reference.
+    const bool has_index = events[i]->collection_id != records::Profile::kCollectionId;
     visit_record_references(*events[i], [&](RecordRef& reference) {
       if (reference.collection_id != records::Post::kCollectionId) return;
       const KnownPosts::Key key{reference.actor_id, reference.rkey_number};
       if (const auto first_cid = ids_.posts.find(key)) {
-        reference.has_first_cid = has_cid(reference, *first_cid);
+        reference.has_first_cid = relies && has_index && has_cid(reference, *first_cid);
         return;
       }
-      unknown.push_back(&reference);
-      missing.push_back({key, reference.cid ? std::optional(reference.cid->digest) : std::nullopt});
+      if (relies && has_index) unknown.push_back(&reference);
+      missing.push_back({key, relies && reference.cid ? std::optional(reference.cid->digest)
+                                                      : std::nullopt});
     });
   }
   if (missing.empty()) return;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace skua::writer {
 
 namespace {
@@ -287,16 +289,39 @@ std::string TableStatements::discard_to_stub_sql(const std::string& marker) cons
   lists.append(keys_);
   const std::string before = "$" + std::to_string(lists.size + 1) + "::timestamptz";
   // A record of any revision replaces a row of the revision -1. The locks of the accounts are held,
-  // so both parts change the rows that `old` has. A row without a first CID can be deleted, because
-  // no reference relies on it.
-  return "WITH old AS MATERIALIZED (SELECT " + keys_of("t") + ", t.rev, " +
-         old_content("NULL::boolean") + " FROM unnest(" + lists.arrays + ") AS u(" + lists.names +
-         ") JOIN bsky." + table_ + " AS t ON " + same_key() + " AND (" + before + " IS NULL OR " +
-         age_from() + " < " + before + ")), emptied AS (UPDATE bsky." + table_ +
-         " AS t SET rev = -1, " + marker + " = false" + empty() + " FROM old AS u WHERE " +
-         same_key() + " AND " + kFirstCid + " IS NOT NULL), deleted AS (DELETE FROM bsky." +
-         table_ + " AS t USING old AS u WHERE " + same_key() + " AND " + kFirstCid +
-         " IS NULL) SELECT * FROM old";
+  // so both parts change the rows that `old` has. A row can be deleted if no reference relies on its
+  // first CID. An hour after a retention of posts was set, no process writes such references. The
+  // lock of the rule lasts until the end of the transaction, so that processes begin to write them
+  // again only when the row is deleted.
+  return "WITH rule AS MATERIALIZED (SELECT FROM skua.retention AS r WHERE r.collection = "
+         "'app.bsky.feed.post' AND r.set_at < clock_timestamp() - interval '1 hour' FOR SHARE), "
+         "old AS MATERIALIZED (SELECT " +
+         keys_of("t") + ", t.rev, " + old_content("NULL::boolean") + ", " + kFirstCid +
+         " IS NULL OR EXISTS (SELECT FROM rule) AND NOT EXISTS (" + relying_references() +
+         ") AS is_free FROM unnest(" + lists.arrays + ") AS u(" + lists.names + ") JOIN bsky." +
+         table_ + " AS t ON " + same_key() + " AND (" + before + " IS NULL OR " + age_from() +
+         " < " + before + ")), emptied AS (UPDATE bsky." + table_ + " AS t SET rev = -1, " +
+         marker + " = false" + empty() + " FROM old AS u WHERE " + same_key() +
+         " AND NOT u.is_free), deleted AS (DELETE FROM bsky." + table_ +
+         " AS t USING old AS u WHERE " + same_key() + " AND u.is_free) SELECT * FROM old";
+}
+
+std::string TableStatements::relying_references() {
+  struct Reference {
+    const char* table;
+    const char* stem;
+  };
+  std::string all;
+  for (const auto& [table, stem] :
+       {Reference{"likes", "subject"}, Reference{"reposts", "subject"}, Reference{"posts", "parent"},
+        Reference{"posts", "root"}, Reference{"posts", "quote"}}) {
+    if (!all.empty()) all += " UNION ALL ";
+    all += fmt::format(
+        "SELECT FROM bsky.{0} AS f WHERE f.{1}_actor = t.actor_id AND f.{1}_rkey = t.rkey AND "
+        "f.{1}_cid IS NULL",
+        table, stem);
+  }
+  return all;
 }
 
 std::string TableStatements::rows_before_sql() const {

@@ -137,6 +137,9 @@ class TableStatements {
   static constexpr const char* kIsStub = "(t.rev <= 0 AND t.cid IS NULL)";
   static constexpr const char* kFirstCid = "coalesce(t.first_cid, t.cid)";
 
+  /// Returns a query for the references to the post `t` that have no CID of their own.
+  static std::string relying_references();
+
   std::string merge_sql(const std::string& marker) const;
   std::string rows_before_sql() const;
   std::string insert_sql(const std::string& marker) const;

@@ -304,10 +304,13 @@ TEST_F(FirstCidsTest, retention_of_posts_deletes_rows_without_relying_references
   const auto discard_all = [&] {
     for (std::size_t i = 0; i < 10; ++i) discard(kAlice, i);
     expect_exact();
-    return value("SELECT string_agg(right(bsky.tid_text(rkey), 1), '' ORDER BY rkey) FROM "
-                 "bsky.posts WHERE actor_id = bsky.actor_id('" + kAlice + "')");
+    return value(
+        "SELECT string_agg(right(bsky.tid_text(rkey), 1), '' ORDER BY rkey) FROM "
+        "bsky.posts WHERE actor_id = bsky.actor_id('" +
+        kAlice + "')");
   };
-  session().run("INSERT INTO skua.retention (collection, keep) VALUES ('app.bsky.feed.post', '1 day')");
+  session().run(
+      "INSERT INTO skua.retention (collection, keep) VALUES ('app.bsky.feed.post', '1 day')");
   EXPECT_EQ(discard_all(), "234567");  // The stub is gone.
   session().run("UPDATE skua.retention SET set_at = set_at - interval '2 hours'");
   for (std::size_t i = 0; i < 6; ++i) {

@@ -22,7 +22,6 @@
 #include "postgres/runtime.hpp"
 #include "postgres/server_clock.hpp"
 #include "recheck/recheck.hpp"
-#include "records/post.hpp"
 #include "retention/removal.hpp"
 #include "writer/worker_pool.hpp"
 
@@ -206,9 +205,7 @@ class Indexer::Impl {
          .add_metrics = metrics_of(labelers_.get(), &sources::DiscoveredLabelers::counters)});
   }
 
-  bool has_retention_of_posts() const {
-    return filter_.get()->has_retention(records::Post::kCollection);
-  }
+  bool has_retention_of_posts() const { return filter_.get()->has_retention("app.bsky.feed.post"); }
 
   /// Returns a function that adds the metrics of a part. If there is no part, they are 0.
   template <class T, class Read>

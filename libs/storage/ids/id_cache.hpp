@@ -183,9 +183,9 @@ class KnownPosts {
   bool contains(const Key& key) { return find(key).has_value(); }
   void insert(const Key& key, CidHash first_cid = kNoCid);
 
-  /// Whether references may rely on the first CIDs of rows. Initially they may not. While a retention
-  /// of posts deletes rows, they must not, and a process that has seen a retention must not begin
-  /// again, because the set may contain posts whose rows were deleted.
+  /// Whether references may rely on the first CIDs of rows. Initially they may not. While a
+  /// retention of posts deletes rows, they must not, and a process that has seen a retention must
+  /// not begin again, because the set may contain posts whose rows were deleted.
   bool relies_on_first_cids() const { return relies_on_first_cids_; }
   void rely_on_first_cids(bool relies) { relies_on_first_cids_ = relies; }
 

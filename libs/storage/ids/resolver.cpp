@@ -286,8 +286,8 @@ void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflict
         return;
       }
       if (relies && has_index) unknown.push_back(&reference);
-      missing.push_back({key, relies && reference.cid ? std::optional(reference.cid->digest)
-                                                      : std::nullopt});
+      missing.push_back(
+          {key, relies && reference.cid ? std::optional(reference.cid->digest) : std::nullopt});
     });
   }
   if (missing.empty()) return;

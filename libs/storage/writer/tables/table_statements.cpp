@@ -289,10 +289,10 @@ std::string TableStatements::discard_to_stub_sql(const std::string& marker) cons
   lists.append(keys_);
   const std::string before = "$" + std::to_string(lists.size + 1) + "::timestamptz";
   // A record of any revision replaces a row of the revision -1. The locks of the accounts are held,
-  // so both parts change the rows that `old` has. A row can be deleted if no reference relies on its
-  // first CID. An hour after a retention of posts was set, no process writes such references. The
-  // lock of the rule lasts until the end of the transaction, so that processes begin to write them
-  // again only when the row is deleted.
+  // so both parts change the rows that `old` has. A row can be deleted if no reference relies on
+  // its first CID. An hour after a retention of posts was set, no process writes such references.
+  // The lock of the rule lasts until the end of the transaction, so that processes begin to write
+  // them again only when the row is deleted.
   return "WITH rule AS MATERIALIZED (SELECT FROM skua.retention AS r WHERE r.collection = "
          "'app.bsky.feed.post' AND r.set_at < clock_timestamp() - interval '1 hour' FOR SHARE), "
          "old AS MATERIALIZED (SELECT " +
@@ -313,8 +313,8 @@ std::string TableStatements::relying_references() {
   };
   std::string all;
   for (const auto& [table, stem] :
-       {Reference{"likes", "subject"}, Reference{"reposts", "subject"}, Reference{"posts", "parent"},
-        Reference{"posts", "root"}, Reference{"posts", "quote"}}) {
+       {Reference{"likes", "subject"}, Reference{"reposts", "subject"},
+        Reference{"posts", "parent"}, Reference{"posts", "root"}, Reference{"posts", "quote"}}) {
     if (!all.empty()) all += " UNION ALL ";
     all += fmt::format(
         "SELECT FROM bsky.{0} AS f WHERE f.{1}_actor = t.actor_id AND f.{1}_rkey = t.rkey AND "

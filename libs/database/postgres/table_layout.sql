@@ -16,10 +16,3 @@ ORDER BY 1;
 
 -- name: table_layout_has_citus
 SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL;
-
--- name: table_layout_distributed
-SELECT d.logicalrelid::text, 'distributed by Citus'
-FROM pg_catalog.pg_dist_partition AS d
-JOIN pg_class AS c ON c.oid = d.logicalrelid
-WHERE c.relnamespace = 'bsky'::regnamespace
-ORDER BY 1;

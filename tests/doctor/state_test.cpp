@@ -179,6 +179,13 @@ TEST(JudgeSchema, every_difference_has_a_code) {
   EXPECT_EQ(brief(judge_schema({.kind = Kind::Other, .text = "other"})), "error schema-other");
 }
 
+TEST(JudgeTableLayout, only_plain_tables_are_right) {
+  EXPECT_EQ(brief(judge_table_layout(std::nullopt)), "ok");
+  const Finding found = judge_table_layout("bsky.posts is partitioned: ...");
+  EXPECT_EQ(brief(found), "error tables-divided");
+  EXPECT_EQ(found.detail, "bsky.posts is partitioned: ...");
+}
+
 TEST(JudgeRole, the_owner_or_a_writer_is_needed_and_a_reader_is_warned) {
   EXPECT_EQ(brief(judge_role({.name = "skua"})), "ok");
   RoleFound writer{.name = "writer", .is_writer = true, .not_owned = 2, .example = "bsky.posts"};

@@ -339,7 +339,7 @@ TEST_F(JudgeTest, reports_all_problems_together) {
 TEST(JudgedProblems, are_all_in_the_list_once) {
   Codes all;
   for (const Problem* problem : judged_problems()) all.push_back(problem->code);
-  EXPECT_EQ(all.size(), 21U);
+  EXPECT_EQ(all.size(), 22U);
   EXPECT_THAT(all, testing::Contains("database-down"));
   EXPECT_THAT(all, testing::Contains("account-cut-off"));
   EXPECT_THAT(all, testing::Not(testing::Contains("index-invalid")));

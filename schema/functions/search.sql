@@ -6,24 +6,28 @@ CREATE OR REPLACE FUNCTION bsky.search(words text, max_rows int4 DEFAULT 50, bef
 RETURNS SETOF bsky.posts_view
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   SELECT p.* FROM skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
-    SELECT f.* FROM (
-      SELECT t.* FROM (
-        SELECT t.actor_id, t.rkey, least(t.created_at, t.indexed_at) AS sort_at FROM bsky.posts t
-        WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words) AND t.cid IS NOT NULL
-          AND (SELECT to_regclass('bsky.posts_search') IS NOT NULL)
-        UNION ALL
-        SELECT t.actor_id, t.rkey, t.sort_at
-        FROM (SELECT n.actor_id, n.rkey, n.text, least(n.created_at, n.indexed_at) AS sort_at FROM bsky.posts n
-              WHERE n.cid IS NOT NULL AND (SELECT to_regclass('bsky.posts_search') IS NULL) AND least(n.created_at, n.indexed_at) <= e.sort_at
-                AND (least(n.created_at, n.indexed_at), n.actor_id, n.rkey) < (e.sort_at, e.actor_id, e.rkey)
-              ORDER BY least(n.created_at, n.indexed_at) DESC, n.actor_id DESC, n.rkey DESC LIMIT 5000) t
-        WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words)
-      ) t
-      WHERE (t.sort_at, t.actor_id, t.rkey) < (e.sort_at, e.actor_id, e.rkey)
-      ORDER BY t.sort_at DESC, t.actor_id DESC, t.rkey DESC OFFSET 0
-    ) f
-    WHERE (SELECT a.active FROM bsky.actors a WHERE a.id = f.actor_id) IS NOT FALSE
-    LIMIT max_rows
+    -- A part has its own LIMIT, so that its scan can end early.
+    (SELECT f.* FROM (
+       SELECT t.actor_id, t.rkey, least(t.created_at, t.indexed_at) AS sort_at FROM bsky.posts t
+       WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words) AND t.cid IS NOT NULL
+         AND (SELECT to_regclass('bsky.posts_search') IS NOT NULL) AND least(t.created_at, t.indexed_at) <= e.sort_at
+         AND (least(t.created_at, t.indexed_at), t.actor_id, t.rkey) < (e.sort_at, e.actor_id, e.rkey)
+       ORDER BY least(t.created_at, t.indexed_at) DESC, t.actor_id DESC, t.rkey DESC OFFSET 0
+     ) f
+     WHERE (SELECT a.active FROM bsky.actors a WHERE a.id = f.actor_id) IS NOT FALSE
+     LIMIT max_rows)
+    UNION ALL
+    (SELECT f.* FROM (
+       SELECT t.actor_id, t.rkey, t.sort_at
+       FROM (SELECT n.actor_id, n.rkey, n.text, least(n.created_at, n.indexed_at) AS sort_at FROM bsky.posts n
+             WHERE n.cid IS NOT NULL AND (SELECT to_regclass('bsky.posts_search') IS NULL) AND least(n.created_at, n.indexed_at) <= e.sort_at
+               AND (least(n.created_at, n.indexed_at), n.actor_id, n.rkey) < (e.sort_at, e.actor_id, e.rkey)
+             ORDER BY least(n.created_at, n.indexed_at) DESC, n.actor_id DESC, n.rkey DESC LIMIT 5000) t
+       WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words)
+       ORDER BY t.sort_at DESC, t.actor_id DESC, t.rkey DESC OFFSET 0
+     ) f
+     WHERE (SELECT a.active FROM bsky.actors a WHERE a.id = f.actor_id) IS NOT FALSE
+     LIMIT max_rows)
   ) k
   -- With OFFSET each post is looked up by its key.
   CROSS JOIN LATERAL (SELECT v.* FROM bsky.posts_view v WHERE v.actor_id = k.actor_id AND v.rkey = k.rkey OFFSET 0) p

@@ -251,7 +251,7 @@ class Queries(HttpTest):
                              [row for row in everything if row["sort_at"] < everything[1]["sort_at"]])
             self.assertEqual(timeline(before=everything[1]["sort_at"], viewer=people[1].did, limit=1)["rows"], everything[2:3])
         options = {one["name"]: one["optional"] for one in json.loads(self.get(server, "/query")[1])["queries"]}
-        self.assertEqual(sorted(options["timeline"]), ["before", "viewer"])
+        self.assertEqual(sorted(options["timeline"]), ["before", "last", "viewer"])
         for wrong in ({"viewer": "x y"}, {"before": "yesterday"}):
             self.assertEqual(self.get(server, "/query/timeline", account=people[0].did, **wrong)[0], 400, wrong)
 

@@ -208,7 +208,7 @@ class Running(SimTest):
 
         # The filter leaves out likes after they have been steady for more than six times as long. A machine that
         # pauses for seconds makes them unsteady: then again.
-        for seconds in (10, 10, 40):
+        for seconds in (10, 10, 10, 40):
             before = count()
             wait_for("likes of 22 seconds", lambda: count() > before + 600, seconds=90, every=0.5, alive=[program])
             self.skua(self.db, "filter", "add", *others)

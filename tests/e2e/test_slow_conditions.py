@@ -66,6 +66,13 @@ class SlowConditions(EndToEnd):
                       f"select * from bsky.post('{self.post['uri']}')", f"select * from bsky.thread('{self.post['uri']}')"):
             self.assertEqual(self.named(query), [], query)
 
+    def test_no_query_runs(self):
+        for query in ("analyze delete from bsky.likes", "(analyze) delete from bsky.likes", "select 1; delete from bsky.likes"):
+            with self.subTest(query), self.assertRaises(AssertionError):
+                self.named(query)
+        self.assertEqual(self.named("delete from bsky.likes"), [])
+        self.assertGreater(self.db.value("select count(*) from bsky.likes"), 0)
+
     def export(self, sql):
         done = subprocess.run([BIN / "skua", "export", "--sql", sql], capture_output=True, text=True, timeout=60, check=True,
                               env={**os.environ, **self.environment(self.db)}, cwd=self.folder)

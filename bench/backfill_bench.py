@@ -16,6 +16,8 @@ of disk.
   --accounts  repositories (default 2000: 500 records each, as in the network)
   --loaded    rows loaded before the measurement (default 5000000)
   --rate      events a second of the stream (default 2000), for --seconds (default 40)
+  --statements  print the cost of each statement of the parts loaded and bootstrap: time, blocks and bytes of WAL a thousand
+              records. Needs pg_stat_statements, which makes PostgreSQL slower
   --cache     the folder that keeps the repositories for the next run (default: build/bench; with --quick none)
 
 Example: bench/backfill_bench.py --part loaded --rounds 1
@@ -33,6 +35,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
+import statements  # noqa: E402
 from live_bench import (  # noqa: E402
     BIN, CACHE, People, Server, capture, check_complete, cpu_of, dids_in, frame_count, index, know_keys, load, migrated,
     peak_memory, people, say_latency)
@@ -153,23 +156,27 @@ def bsky_bytes(db):
                       "on n.oid = c.relnamespace where n.nspname = 'bsky' and c.relkind = 'r'"))
 
 
-def part(server, cars, template, rounds, *arguments):
+def part(server, cars, template, rounds, *arguments, with_statements=False):
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="skua-bench-rows-"))
     try:
         with Report("skua backfill", "on disk", "plain COPY", "ratio") as report:
             for _ in range(rounds):
-                part_round(server, cars, template, scratch, report, *arguments)
+                part_round(server, cars, template, scratch, report, *arguments, with_statements=with_statements)
     finally:
         shutil.rmtree(scratch)
 
 
-def part_round(server, cars, template, scratch, report, *arguments):
+def part_round(server, cars, template, scratch, report, *arguments, with_statements):
     db = server.create("whole", template)
     before = bsky_bytes(db)
     server.admin().run("checkpoint")
     since = db.run("select clock_timestamp()")
+    if with_statements:
+        statements.reset(db)
     measured = backfill(server, db, cars, *arguments)
     say("skua backfill", measured, report)
+    if with_statements:
+        statements.say(db, measured.records, report)
     say_size(db, before, measured.records, report)
     loads = export_rows(db, since, scratch)
     seconds, cpu = copy_alone(server, loads, template)
@@ -217,23 +224,26 @@ def main():
     parser.add_argument("--seconds", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    parser.add_argument("--statements", action="store_true")
     options = parse(parser, records=2_000, accounts=20, loaded=2_000, large=2_000, rate=500, seconds=1, rounds=1)
     parts = options.part or ["loaded", "bootstrap", "large", "beside"]
     actors = people(options).actors
     server = Server(options.quick)
     cache = server.cache(options)
     try:
+        if options.statements:
+            statements.prepare(server)
         cars = repositories(cache, options.records, options.accounts, actors)
         if "loaded" in parts:
             print(f"{options.records} records of {options.accounts} accounts, {options.loaded} rows loaded", flush=True)
             db = migrated(server, "loaded")
             load(db, options.loaded, dids_named(cars), actors)
-            part(server, cars, "loaded", options.rounds)
+            part(server, cars, "loaded", options.rounds, with_statements=options.statements)
         if "bootstrap" in parts:
             print(f"{options.records} records of {options.accounts} accounts into an empty database, --bootstrap",
                   flush=True)
             migrated(server, "empty")
-            part(server, cars, "empty", options.rounds, "--bootstrap")
+            part(server, cars, "empty", options.rounds, "--bootstrap", with_statements=options.statements)
         if "large" in parts:
             print(f"one repository of {options.large} records", flush=True)
             large = repositories(cache, options.large, 1, actors)

@@ -82,7 +82,8 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
       expired_{table + "_expired", expired_sql("")},
       discard_{table + "_discard", discard_sql()},
       count_references_{table + "_count_references", count_references_sql()},
-      other_references_{table + "_other_references", other_references_sql()} {}
+      other_references_{table + "_other_references", other_references_sql()},
+      own_references_{table + "_own_references", own_references_sql()} {}
 
 void TableStatements::keep_stubs(const std::string& marker) {
   merge_.sql = merge_sql(marker);
@@ -397,6 +398,17 @@ std::string TableStatements::other_references_sql() const {
          "$5::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, ref_collection, ref_rkey, rkey, "
          "place) WHERE EXISTS (SELECT 1" +
          same + " AND t.rkey <> u.rkey)";
+}
+
+std::string TableStatements::own_references_sql() const {
+  const auto once = std::find_if(references_.begin(), references_.end(),
+                                 [](const auto& reference) { return reference.counts_once; });
+  if (once == references_.end()) return {};
+  return "SELECT r.place - 1, t.* FROM unnest($1::int8[], $2::int8[]) WITH ORDINALITY AS "
+         "r(actor_id, row_limit, place) CROSS JOIN LATERAL (SELECT coalesce(" +
+         once->actor + ", 0) AS ref_actor, coalesce(" + once->collection +
+         ", 0) AS ref_collection, coalesce(" + once->rkey + ", 0) AS ref_rkey, t.rkey FROM bsky." +
+         table_ + " AS t WHERE t.actor_id = r.actor_id LIMIT r.row_limit) AS t";
 }
 
 }  // namespace skua::writer

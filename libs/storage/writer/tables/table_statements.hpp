@@ -130,6 +130,10 @@ class TableStatements {
   /// `count_references`, but the last array has the keys of the rows to ignore. Returns the
   /// indices, from 0, of the questions for which another row exists.
   const postgres::Statement& other_references() const { return other_references_; }
+  /// Reads the references that count once of accounts. The parameters are arrays of accounts and of
+  /// the numbers of rows at which reading ends. Returns the index of the account, from 0, the
+  /// target, which is 0 for a row without the reference, and the key of the row.
+  const postgres::Statement& own_references() const { return own_references_; }
 
  private:
   /// The condition that `t` is a post of which only references were seen. The row of a deleted post
@@ -145,6 +149,7 @@ class TableStatements {
   std::string insert_sql(const std::string& marker) const;
   std::string update_sql(const std::string& marker) const;
   std::string count_references_sql() const;
+  std::string own_references_sql() const;
   std::string other_references_sql() const;
   /// Returns the part of a statement that finds the rows `t` of an account with a target in `u`. It
   /// is empty if no reference counts once.
@@ -195,6 +200,7 @@ class TableStatements {
   postgres::Statement discard_;
   postgres::Statement count_references_;
   postgres::Statement other_references_;
+  postgres::Statement own_references_;
   bool keeps_stubs_ = false;
 };
 

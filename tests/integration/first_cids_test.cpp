@@ -70,8 +70,6 @@ nlohmann::json reaction(const std::string& collection, nlohmann::json subject) {
 
 /// The state of a process that writes.
 struct Process {
-  Process() { ids.posts.rely_on_first_cids(true); }
-
   ids::SharedIds ids;
   /// Batches that are resolved and not written yet.
   std::deque<std::vector<ResolvedEvent>> resolved;
@@ -284,7 +282,7 @@ TEST_F(FirstCidsTest, retention_finds_no_stub_that_must_stay) {
 TEST_F(FirstCidsTest, retention_of_posts_deletes_rows_without_relying_references) {
   Process relying;
   Process process;
-  process.ids.posts.rely_on_first_cids(false);
+  process.ids.posts.looked_for_retention(true);
   const auto like = [&](Process& by, std::size_t number, std::size_t post) {
     write(by, write_of(kBob, kLike, number, reaction(kLike, strong_reference(kAlice, post, 0))));
   };

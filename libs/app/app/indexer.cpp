@@ -107,10 +107,6 @@ class Indexer::Impl {
     // from them.
     filter_watch_ = std::make_unique<filter::FilterWatch>(
         runtime_, filter::FilterWatch::Options{.choice = options_.filter}, filter_);
-    pool_.ids().posts.rely_on_first_cids(!has_retention_of_posts());
-    filter_.listen(this, [this] {
-      if (has_retention_of_posts()) pool_.ids().posts.rely_on_first_cids(false);
-    });
     if (options_.discover_labelers) labelers_ = make_labelers();
     if (options_.backfill) backfill_ = make_backfill();
     pool_.start();
@@ -204,8 +200,6 @@ class Indexer::Impl {
          .close = [this] { filter_watch_->stop(); },
          .add_metrics = metrics_of(labelers_.get(), &sources::DiscoveredLabelers::counters)});
   }
-
-  bool has_retention_of_posts() const { return filter_.get()->has_retention("app.bsky.feed.post"); }
 
   /// Returns a function that adds the metrics of a part. If there is no part, they are 0.
   template <class T, class Read>

@@ -80,11 +80,6 @@ bool Filter::is_expired(std::string_view collection, std::optional<Timestamp> cr
   });
 }
 
-bool Filter::has_retention(std::string_view collection) const {
-  return std::any_of(limits_.retention.begin(), limits_.retention.end(),
-                     [&](const KeepTime& rule) { return rule.collection == collection; });
-}
-
 FilterState load_filter_state(postgres::Session& session) {
   // Every migrated database has the row of skua.filter_state.
   return session.query_one<FilterState>(sql::filter_state);

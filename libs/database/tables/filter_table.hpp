@@ -68,8 +68,6 @@ class Filter {
   /// Whether a record with this `createdAt` is older than the retention of its collection permits.
   bool is_expired(std::string_view collection, std::optional<Timestamp> created_at,
                   Timestamp now) const;
-  /// Whether the collection has a retention.
-  bool has_retention(std::string_view collection) const;
   /// Whether records of this collection are stored.
   bool passes_collection(std::string_view collection) const {
     return collections_.passes(collection);

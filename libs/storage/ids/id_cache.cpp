@@ -105,4 +105,16 @@ void KnownPosts::insert(const Key& key, CidHash first_cid) {
   shard_of(key).with([&](Shard& shard) { shard.insert(key, first_cid); });
 }
 
+bool KnownPosts::is_look_due(std::chrono::steady_clock::time_point now) {
+  constexpr std::chrono::minutes kInterval{1};
+  auto next = next_look_.load();
+  if (now.time_since_epoch().count() < next) return false;
+  return next_look_.compare_exchange_strong(next, (now + kInterval).time_since_epoch().count());
+}
+
+void KnownPosts::looked_for_retention(bool has_retention) {
+  if (has_retention) has_found_retention_ = true;
+  relies_on_first_cids_ = !has_found_retention_;
+}
+
 }  // namespace skua::ids

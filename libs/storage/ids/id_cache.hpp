@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -183,11 +184,15 @@ class KnownPosts {
   bool contains(const Key& key) { return find(key).has_value(); }
   void insert(const Key& key, CidHash first_cid = kNoCid);
 
-  /// Whether references may rely on the first CIDs of rows. Initially they may not. While a
-  /// retention of posts deletes rows, they must not, and a process that has seen a retention must
-  /// not begin again, because the set may contain posts whose rows were deleted.
+  /// Whether references may rely on the first CIDs of rows. They may not before the first
+  /// `looked_for_retention`, and not after one that found a retention of posts, which deletes rows.
+  /// A process that has found one does not begin again, because the set may contain posts whose
+  /// rows were deleted.
   bool relies_on_first_cids() const { return relies_on_first_cids_; }
-  void rely_on_first_cids(bool relies) { relies_on_first_cids_ = relies; }
+  /// Returns true once a minute, for one of the calling threads: it must look whether posts have a
+  /// retention.
+  bool is_look_due(std::chrono::steady_clock::time_point now);
+  void looked_for_retention(bool has_retention);
 
   /// Whether posts that are not in the set probably have no row, because several large look-ups in
   /// a row found none. This is so in a small database that this process fills. The answer may be
@@ -210,6 +215,9 @@ class KnownPosts {
 
   std::atomic<std::uint32_t> vain_look_ups_ = 0;
   std::atomic<bool> relies_on_first_cids_ = false;
+  std::atomic<bool> has_found_retention_ = false;
+  /// The time of the next look on the steady clock; 0 before the first one.
+  std::atomic<std::chrono::steady_clock::rep> next_look_ = 0;
   std::array<Guarded<Shard>, kShards> shards_;
 };
 

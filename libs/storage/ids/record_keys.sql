@@ -25,3 +25,6 @@ WITH ORDINALITY AS k(actor_id, rkey, place)
 CROSS JOIN LATERAL (
   SELECT coalesce(p.first_cid, p.cid) AS first_cid FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey OFFSET 0
 ) AS p;
+
+-- name: posts_have_retention
+SELECT EXISTS (SELECT FROM skua.retention AS r WHERE r.collection = 'app.bsky.feed.post');

@@ -1,6 +1,7 @@
 #include "ids/resolver.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/account_number.hpp"
+#include "ids/record_keys.sql.hpp"
 #include "tables/record_key.hpp"
 
 namespace skua::ids {
@@ -269,6 +271,9 @@ void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflict
                             std::span<const AccountNumber> new_actors) {
   std::vector<MentionedPost> missing;
   std::vector<RecordRef*> unknown;  // the references to `missing`
+  if (ids_.posts.is_look_due(std::chrono::steady_clock::now())) {
+    ids_.posts.looked_for_retention(session_.query_one<bool>(sql::posts_have_retention));
+  }
   const bool relies = ids_.posts.relies_on_first_cids();
   auto next_conflict = conflicts.begin();
   for (std::size_t i = 0; i < events.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "ids/id_cache.hpp"
 
+#include <chrono>
 #include <random>
 #include <string>
 #include <thread>
@@ -151,6 +152,24 @@ TEST(IdCacheTest, threads_may_share_it) {
     });
   }
   for (auto& thread : threads) thread.join();
+}
+
+TEST(KnownPosts, rely_on_first_cids_only_after_a_look_that_found_no_retention) {
+  KnownPosts posts(100);
+  const std::chrono::steady_clock::time_point start{std::chrono::hours(1)};
+  EXPECT_FALSE(posts.relies_on_first_cids());
+  EXPECT_TRUE(posts.is_look_due(start));
+  EXPECT_FALSE(posts.is_look_due(start));
+  EXPECT_FALSE(posts.relies_on_first_cids());
+  posts.looked_for_retention(false);
+  EXPECT_FALSE(posts.is_look_due(start + std::chrono::seconds(59)));
+  EXPECT_TRUE(posts.relies_on_first_cids());
+  EXPECT_TRUE(posts.is_look_due(start + std::chrono::hours(2)));
+  EXPECT_FALSE(posts.relies_on_first_cids()) << "the last look is too old";
+  posts.looked_for_retention(true);
+  EXPECT_FALSE(posts.relies_on_first_cids());
+  posts.looked_for_retention(false);
+  EXPECT_FALSE(posts.relies_on_first_cids()) << "the set may contain posts whose rows are gone";
 }
 
 }  // namespace

@@ -109,6 +109,9 @@ bool KnownPosts::is_look_due(std::chrono::steady_clock::time_point now) {
   constexpr std::chrono::minutes kInterval{1};
   auto next = next_look_.load();
   if (now.time_since_epoch().count() < next) return false;
+  // The last look may be long ago, if no post was mentioned since. Until the thread has looked, the
+  // other threads must not rely on it.
+  relies_on_first_cids_ = false;
   return next_look_.compare_exchange_strong(next, (now + kInterval).time_since_epoch().count());
 }
 

@@ -5,8 +5,7 @@ import json
 import unittest
 
 import atproto
-import made
-from harness import EndToEnd
+from made_rows import MadeRows
 
 TIMES = [f"2026-10-0{day}T10:00:00.000Z" for day in (1, 2, 3)]
 SIZES = (2, 7)
@@ -35,15 +34,9 @@ WITH_INDEX = {"likes_of": "newest-likes", "reposts_of": "newest-reposts", "follo
               "members_of": "newest-members", "search": "search"}
 
 
-class ListPages(EndToEnd):
+class ListPages(MadeRows):
     def setUp(self):
         super().setUp()
-        self.db = self.database()
-        for name in ("post_rules", "notifications"):
-            self.skua(self.db, "consumers", "add", name)
-        self.skua(self.db, "consumers", "run-until-idle")
-        self.network = made.Network()
-        self.sent = 0
         self.accounts = {name: self.network.account(name) for name in PEOPLE}
         self.ann = self.accounts["ann"]
         self.names = {"post": self.put(self.ann, "feed.post", 0, text="word first")}
@@ -75,13 +68,6 @@ class ListPages(EndToEnd):
         repost = self.put(self.ann, "feed.repost", 0, subject=post)
         for name in PEOPLE[1:]:
             self.put(self.accounts[name], "feed.like", 1, subject=self.reference(posts[0]), via=self.reference(repost))
-
-    def store(self):
-        file = self.folder / "frames"
-        file.write_bytes(atproto.write_capture(self.network.frames[self.sent:]))
-        self.sent = len(self.network.frames)
-        self.skua(self.db, "replay", file)
-        self.skua(self.db, "consumers", "run-until-idle")
 
     def rows(self, name, rows=1000, last=None):
         end = ""

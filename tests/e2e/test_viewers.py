@@ -6,8 +6,7 @@ import json
 import unittest
 
 import atproto
-import made
-from harness import EndToEnd
+from made_rows import MadeRows
 
 BLOB = {"$type": "blob", "ref": atproto.cid_of(b"a blob"), "mimeType": "video/mp4", "size": 9}
 CID = atproto.cid_of(b"a version that nobody has").text()
@@ -18,24 +17,10 @@ def reference(uri):
     return {"uri": uri, "cid": CID}
 
 
-class Viewers(EndToEnd):
+class Viewers(MadeRows):
     def setUp(self):
         super().setUp()
-        self.db = self.database()
-        for name in ("post_rules", "notifications"):
-            self.skua(self.db, "consumers", "add", name)
-        self.skua(self.db, "consumers", "run-until-idle")
-        self.network = made.Network()
-        self.sent = 0
         self.ann, self.bob, self.cy, self.dee = (self.network.account(name) for name in ("ann", "bob", "cy", "dee"))
-
-    def store(self):
-        """Stores the frames since the last call."""
-        file = self.folder / "frames"
-        file.write_bytes(atproto.write_capture(self.network.frames[self.sent:]))
-        self.sent = len(self.network.frames)
-        self.skua(self.db, "replay", file)
-        self.skua(self.db, "consumers", "run-until-idle")
 
     def post(self, account, text, parent=None, root=None, quote=None, **fields):
         if parent:

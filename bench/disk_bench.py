@@ -61,6 +61,16 @@ def print_sizes(db, most=None):
         print(f"    {size['table']:24}{sum(parts):8.1f}" + "".join(f"{part:8.1f}" for part in parts) + f"{number:9}")
 
 
+def print_packed_size(db):
+    """Prints the bytes a record when the indexes have no free space, as after REINDEX or `skua backfill --bootstrap`."""
+    db.run("reindex schema bsky")
+    size = int(db.run("select sum(pg_total_relation_size(c.oid)) from pg_class c where c.relnamespace = 'bsky'::regnamespace"
+                      " and c.relkind = 'r'"))
+    records = int(db.run("select count(*) from bsky.all_records"))
+    with Report() as report:
+        print(f"    {report.figure('packed bytes a record', size / records, '.1f')} bytes a record after REINDEX", flush=True)
+
+
 def given(options, server):
     """(folders of repositories, captures)"""
     if options.cars or options.frames:
@@ -107,6 +117,7 @@ def main():
         load(options.program, db.url, cars, captures)
         db.run("vacuum")
         print_sizes(db)
+        print_packed_size(db)
     finally:
         server.destroy()
 

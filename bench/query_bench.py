@@ -93,7 +93,7 @@ LAST_HOUR = ("select count(*) from measured where cid is not null "
 # Posts of thirty days by 100,000 accounts. A seventh has a tag, a mention or a link.
 POSTS = """
 insert into {table} (rkey, rev, indexed_at, created_at, actor_id, cid, text, langs, all_tags, mentions, links, link_hosts)
-select (i * 1000000) << 10, i, now(), at, actor, sha256(int8send(i)), repeat(md5(i::text), 3), '{{en}}',
+select (i * 1000000) << 10, i, now(), at, actor, sha256(int8send(i)), repeat(md5(i::text), 3), 'en',
   case when i % 21 = 0 then array['tag' || i % 5000] end, case when i % 21 = 7 then array[(i % 9000)::int] end,
   case when i % 21 = 14 then array['https://n' || i || '.test'] end, case when i % 21 = 14 then array['n' || i || '.test'] end
 from (select i, 1 + (random() * 99999)::int as actor, now() - random() * interval '30 days' as at

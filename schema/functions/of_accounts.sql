@@ -57,7 +57,8 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.follows_of(text) IS 'The active accounts that an account follows, each once, with the follow (uri, rkey) and its time (sort_at). actor_id is the followed account. The account is a DID, a handle or a bsky.app URL.';
 
--- All follows are records of the account, and their primary key begins with it.
+-- All follows are records of the account, and their primary key begins with it. With `+ 0` PostgreSQL looks for other follows of the
+-- same account in the index on the followed account: the primary key would read all follows again for each row.
 CREATE OR REPLACE FUNCTION bsky.follows_of(account text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
@@ -69,7 +70,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
       SELECT f.subject_actor, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
       WHERE f.actor_id = k.id AND (least(f.created_at, f.indexed_at), f.actor_id, f.rkey) < (e.sort_at, e.actor_id, e.rkey)
       ORDER BY least(f.created_at, f.indexed_at) DESC, f.rkey DESC OFFSET 0) s
-    WHERE (SELECT true FROM bsky.follows d WHERE d.subject_actor = s.subject_actor AND d.actor_id = k.id AND d.rkey < s.rkey
+    WHERE (SELECT true FROM bsky.follows d WHERE d.subject_actor = s.subject_actor AND d.actor_id = k.id AND d.rkey + 0 < s.rkey
            LIMIT 1) IS NULL
       AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.subject_actor) IS NOT FALSE
     LIMIT max_rows) n
@@ -89,7 +90,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.mutuals_of(text) IS 'The active accounts that follow an account and that it follows, each once, with their follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
 
--- An account can have very many followers, but follows few accounts: each of them is looked up.
+-- An account can have very many followers, but follows few accounts: each of them is looked up, as above.
 CREATE OR REPLACE FUNCTION bsky.mutuals_of(account text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
@@ -100,7 +101,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
       SELECT p.actor_id, p.rkey, p.sort_at
       FROM (SELECT DISTINCT f.subject_actor AS actor_id FROM bsky.follows f WHERE f.actor_id = k.id OFFSET 0) m CROSS JOIN LATERAL (
         SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
-        WHERE f.subject_actor = k.id AND f.actor_id = m.actor_id ORDER BY f.rkey LIMIT 1) p
+        WHERE f.subject_actor = k.id AND f.actor_id = m.actor_id ORDER BY f.rkey + 0 LIMIT 1) p
       WHERE (p.sort_at, p.actor_id, p.rkey) < (e.sort_at, e.actor_id, e.rkey)
       ORDER BY p.sort_at DESC, p.actor_id DESC, p.rkey DESC OFFSET 0) s
     WHERE (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE

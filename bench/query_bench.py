@@ -69,6 +69,20 @@ POPULAR = {
     "feed of 4,000 accounts": (None, "select * from bsky.feed_of('bsky.app', 50)"),
     "replies with parents, all": (None, "select count(*) from bsky.replies_view"),
     "replies with parents, newest": (None, "select text, parent_text from bsky.replies_view order by sort_at desc limit 50"),
+    "thread of 10,000, upper 500": (None, "select * from bsky.thread('{thread}')"),
+    "thread of 10,000, upper 50": (None, "select * from bsky.thread('{thread}', max_posts => 50)"),
+    "thread of 10,000, first page": (None, "select * from bsky.thread('{thread}', max_posts => 50, after_place => 0)"),
+    "thread of 10,000, page after 5,000": (None, "select * from bsky.thread('{thread}', max_posts => 50, after_place => 5000, "
+                                                 "last_uri => '{thread_post}')"),
+    "thread of 10,000, page after 5,000 without last_uri": (None, "select * from bsky.thread('{thread}', max_posts => 50, after_place => 5000)"),
+    "thread of 10,000 for a viewer, upper 500": (None, "select * from bsky.thread('{thread}', viewer => '{account}')"),
+    "thread of 10,000 for a viewer, upper 50": (None, "select * from bsky.thread('{thread}', max_posts => 50, viewer => '{account}')"),
+    "thread of 10,000 for a viewer, first page": (None, "select * from bsky.thread('{thread}', max_posts => 50, viewer => '{account}', "
+                                                        "after_place => 0)"),
+    "thread of 10,000 for a viewer, page after 5,000": (None, "select * from bsky.thread('{thread}', max_posts => 50, viewer => '{account}', "
+                                                              "after_place => 5000, last_uri => '{thread_post}')"),
+    "newest follows": (None, "select name, sort_at from bsky.follows_of('bsky.app', 50)"),
+    "newest mutuals": (None, "select name, sort_at from bsky.mutuals_of('bsky.app', 50)"),
     "quotes with posts, all": (None, "select count(*) from bsky.quotes_view"),
 }
 PROJECTIONS = ("post_stats", "actor_stats", "notifications", "post_rules")

@@ -2,7 +2,7 @@
 """disk_bench.py [--quick] [--cars FOLDER]... [--frames FILE]... [--program FILE] [--events N]
 
 Prints the bytes a record of a set of repositories and captures, by table: rows, indexes, TOAST, and the pages of tables
-without rows. bench/README.md explains the results. Needs a release build.
+without rows. Then it builds all projections and prints the same for their tables. bench/README.md explains the results. Needs a release build.
 
   --quick    a small simulated network
   --cars     a folder of CAR files, one repository each (default: the folders of the shared test data)
@@ -40,6 +40,7 @@ cross join lateral (
 where n.nspname = 'bsky' and c.relkind = 'r'
 order by pg_total_relation_size(c.oid) desc
 """
+PROJECTIONS = ("post_stats", "actor_stats", "post_rules", "notifications", "tag_trends")
 PARTS = ("rows", "indexes", "toast", "empty")
 
 
@@ -61,6 +62,43 @@ def print_sizes(db, most=None):
         print(f"    {size['table']:24}{sum(parts):8.1f}" + "".join(f"{part:8.1f}" for part in parts) + f"{number:9}")
 
 
+def print_packed_size(db):
+    """Prints the bytes a record when the indexes have no free space, as after REINDEX or `skua backfill --bootstrap`."""
+    db.run("reindex schema bsky")
+    size = int(db.run("select sum(pg_total_relation_size(c.oid)) from pg_class c where c.relnamespace = 'bsky'::regnamespace"
+                      " and c.relkind = 'r'"))
+    records = int(db.run("select count(*) from bsky.all_records"))
+    with Report() as report:
+        print(f"    {report.figure('packed bytes a record', size / records, '.1f')} bytes a record after REINDEX", flush=True)
+
+
+PROJECTION_SIZES = """
+select p.name, c.relname as table, greatest(c.reltuples, 0)::int8 as rows, pg_indexes_size(c.oid) as indexes,
+  pg_total_relation_size(c.oid) - pg_indexes_size(c.oid) as content
+from skua.consumers p join pg_class c on c.relnamespace = 'skua'::regnamespace and c.relkind = 'r'
+  and c.relname ~ ('^' || p.name || '(_[a-z]+)?_' || p.id || '$')
+where p.kind = 'projection' order by pg_total_relation_size(c.oid) desc
+"""
+
+
+def print_projections(program, db):
+    """Builds all projections and prints the bytes a record of their tables."""
+    skua = command_of(program, db.url)
+    for name in PROJECTIONS:
+        skua("consumers", "add", name)
+    skua("consumers", "run-until-idle")
+    db.run("vacuum analyze")
+    records = int(db.run("select count(*) from bsky.all_records"))
+    sizes = db.rows(PROJECTION_SIZES)
+    total = sum(size["content"] + size["indexes"] for size in sizes)
+    with Report() as report:
+        print(f"    {report.figure('projections', total / records, '.1f')} bytes a record in projections", flush=True)
+    print(f"    {'bytes a record':24}{'all':>8}{'rows':>8}{'indexes':>8}{'number':>9}")
+    for size in sizes:
+        content, indexes = size["content"] / records, size["indexes"] / records
+        print(f"    {size['table']:24}{content + indexes:8.1f}{content:8.1f}{indexes:8.1f}{size['rows']:9}")
+
+
 def given(options, server):
     """(folders of repositories, captures)"""
     if options.cars or options.frames:
@@ -74,8 +112,8 @@ def given(options, server):
     return [data / "repos", data / "pds/repos"], sorted(data.glob("frames/*.frames"))
 
 
-def load(program, url, cars, captures):
-    """Every repository that can be read, then the captures. Nothing is verified."""
+def command_of(program, url):
+    """A function that runs a command of the program."""
     environment = {**os.environ, "SKUA_DATABASE_URL": url, "SKUA_ALLOW_UNSAFE_DATABASE": "true"}
 
     def skua(*arguments, codes=(0,)):
@@ -83,6 +121,12 @@ def load(program, url, cars, captures):
         if done.returncode not in codes:
             raise SystemExit(done.stderr)
 
+    return skua
+
+
+def load(program, url, cars, captures):
+    """Every repository that can be read, then the captures. Nothing is verified."""
+    skua = command_of(program, url)
     skua("migrate")
     for folder in cars:
         # A folder may have files that are no repositories.
@@ -107,6 +151,8 @@ def main():
         load(options.program, db.url, cars, captures)
         db.run("vacuum")
         print_sizes(db)
+        print_packed_size(db)
+        print_projections(options.program, db)
     finally:
         server.destroy()
 

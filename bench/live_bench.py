@@ -152,7 +152,7 @@ insert into bsky.posts (actor_id, rkey, rev, indexed_at)
 select other, other_rkey, 0, at from made where kind < 72;
 insert into bsky.posts (rkey, rev, indexed_at, created_at, actor_id, cid, text, langs, parent_actor,
   parent_rkey, parent_cid, root_actor, root_rkey, root_cid)
-select rkey, rkey, at, at, actor, sha256(int8send(rkey)), repeat(md5(i::text), 3), '{{en}}',
+select rkey, rkey, at, at, actor, sha256(int8send(rkey)), repeat(md5(i::text), 3), 'en',
   p, case when p is not null then other_rkey end, case when p is not null then sha256(int8send(other_rkey)) end,
   p, case when p is not null then other_rkey end, case when p is not null then sha256(int8send(other_rkey)) end
 from (select *, case when i % 5 < 2 then other end as p from made where kind between 72 and 81) s;

@@ -69,6 +69,20 @@ POPULAR = {
     "feed of 4,000 accounts": (None, "select * from bsky.feed_of('bsky.app', 50)"),
     "replies with parents, all": (None, "select count(*) from bsky.replies_view"),
     "replies with parents, newest": (None, "select text, parent_text from bsky.replies_view order by sort_at desc limit 50"),
+    "thread of 10,000, upper 500": (None, "select * from bsky.thread('{thread}')"),
+    "thread of 10,000, upper 50": (None, "select * from bsky.thread('{thread}', max_posts => 50)"),
+    "thread of 10,000, first page": (None, "select * from bsky.thread('{thread}', max_posts => 50, after_place => 0)"),
+    "thread of 10,000, page after 5,000": (None, "select * from bsky.thread('{thread}', max_posts => 50, after_place => 5000, "
+                                                 "last_uri => '{thread_post}')"),
+    "thread of 10,000, page after 5,000 without last_uri": (None, "select * from bsky.thread('{thread}', max_posts => 50, after_place => 5000)"),
+    "thread of 10,000 for a viewer, upper 500": (None, "select * from bsky.thread('{thread}', viewer => '{account}')"),
+    "thread of 10,000 for a viewer, upper 50": (None, "select * from bsky.thread('{thread}', max_posts => 50, viewer => '{account}')"),
+    "thread of 10,000 for a viewer, first page": (None, "select * from bsky.thread('{thread}', max_posts => 50, viewer => '{account}', "
+                                                        "after_place => 0)"),
+    "thread of 10,000 for a viewer, page after 5,000": (None, "select * from bsky.thread('{thread}', max_posts => 50, viewer => '{account}', "
+                                                              "after_place => 5000, last_uri => '{thread_post}')"),
+    "newest follows": (None, "select name, sort_at from bsky.follows_of('bsky.app', 50)"),
+    "newest mutuals": (None, "select name, sort_at from bsky.mutuals_of('bsky.app', 50)"),
     "quotes with posts, all": (None, "select count(*) from bsky.quotes_view"),
 }
 PROJECTIONS = ("post_stats", "actor_stats", "notifications", "post_rules")
@@ -79,7 +93,7 @@ LAST_HOUR = ("select count(*) from measured where cid is not null "
 # Posts of thirty days by 100,000 accounts. A seventh has a tag, a mention or a link.
 POSTS = """
 insert into {table} (rkey, rev, indexed_at, created_at, actor_id, cid, text, langs, all_tags, mentions, links, link_hosts)
-select (i * 1000000) << 10, i, now(), at, actor, sha256(int8send(i)), repeat(md5(i::text), 3), '{{en}}',
+select (i * 1000000) << 10, i, now(), at, actor, sha256(int8send(i)), repeat(md5(i::text), 3), 'en',
   case when i % 21 = 0 then array['tag' || i % 5000] end, case when i % 21 = 7 then array[(i % 9000)::int] end,
   case when i % 21 = 14 then array['https://n' || i || '.test'] end, case when i % 21 = 14 then array['n' || i || '.test'] end
 from (select i, 1 + (random() * 99999)::int as actor, now() - random() * interval '30 days' as at

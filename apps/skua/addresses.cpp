@@ -82,6 +82,17 @@ std::string http_host(const SettingValue& given) {
   return host;
 }
 
+http_server::AddressRange trusted_proxy(const SettingValue& given) {
+  const auto range = http_server::AddressRange::parse(given.value);
+  if (!range) {
+    throw UsageError(
+        fmt::format("{}: '{}' is neither an IP address nor a prefix; expected 127.0.0.1, ::1 or "
+                    "10.0.0.0/8",
+                    given.origin, given.value));
+  }
+  return *range;
+}
+
 std::string pages_origin(const SettingValue& given) {
   if (given.value == "off") {
     throw UsageError(

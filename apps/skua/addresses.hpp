@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "http_server/client_address.hpp"
 #include "option.hpp"
 #include "transport/endpoint.hpp"
 
@@ -25,6 +26,9 @@ ListenAddress listen_address(const SettingValue& given);
 
 /// Reads the name of a host without scheme and port. Returns it in lower case.
 std::string http_host(const SettingValue& given);
+
+/// Reads the address of a reverse proxy, or a prefix such as `10.0.0.0/8`.
+http_server::AddressRange trusted_proxy(const SettingValue& given);
 
 /// The address of the pages of `skua run` unless `--http` names another one.
 inline constexpr const char* kDefaultPages = "127.0.0.1:2580";

@@ -59,10 +59,23 @@ const Option<std::optional<std::string>> kBefore(
      .meaning = "Print the next rows: the `sort_at` of the last row, as --json prints it, or its "
                 "`page_key`"},
     [](const SettingValue& given) { return given.value; });
+const Option<std::optional<std::string>> kAfterPlace(
+    {.name = "--after",
+     .type = "PLACE",
+     .meaning =
+         "Print the posts from top to bottom after this `place`, the one of the last row; 0: "
+         "from the first"},
+    [](const SettingValue& given) { return given.value; });
 const Option<std::optional<std::string>> kLast(
     {.name = "--last",
      .type = "URI",
-     .meaning = "With --before: the `uri` of the last row, so that rows with an equal time follow"},
+     .meaning = "With --before and --after: the `uri` of the last row, so that rows with an equal "
+                "time follow"},
+    [](const SettingValue& given) { return given.value; });
+const Option<std::optional<std::string>> kLastReason(
+    {.name = "--last-reason",
+     .type = "REASON",
+     .meaning = "With --last: the `reason` of the last row, because a record can notify for two"},
     [](const SettingValue& given) { return given.value; });
 const Option<bool> kWide({.name = "--wide", .meaning = "Print all columns and whole texts"});
 const Option<bool> kCsv({.name = "--csv", .meaning = "Print CSV with a header"});
@@ -106,11 +119,33 @@ std::vector<bool> time_columns(postgres::Session& session, const Execution& exec
   return is_time;
 }
 
-QueryNote more_rows(std::int64_t limit) {
-  return {
-      fmt::format("there are more rows than these {}: --limit NUMBER or --limit all prints them",
-                  with_commas(limit)),
-      {}};
+/// Returns the command that prints the next rows, with the optional arguments `next`.
+std::string command_of_next_page(const Invocation& invocation, const NamedQuery& query,
+                                 const QueryOptions& next) {
+  std::string words = "query " + query.name;
+  for (const std::string& text : texts_of(invocation, query)) words += " " + shell_word(text);
+  if (const auto limit = invocation[kQueryLimit]; limit && limit->rows) {
+    words += fmt::format(" --limit {}", *limit->rows);
+  }
+  if (takes(query, "viewer") && invocation[kViewer]) {
+    words += " --viewer " + shell_word(*invocation[kViewer]);
+  }
+  for (const auto& [name, value] : next) {
+    words += fmt::format(" {} {}", flag_of(name), shell_word(value));
+  }
+  return invocation.command_to_copy(words);
+}
+
+QueryNote more_rows(std::int64_t limit, const Invocation& invocation, const NamedQuery& query,
+                    const QueryOptions& next) {
+  QueryNote note{fmt::format("there are more rows than these {}: --limit NUMBER or --limit all "
+                             "prints them",
+                             with_commas(limit)),
+                 {}};
+  if (next.empty()) return note;
+  note.text += ", and this command prints the next ones";
+  note.commands.push_back(command_of_next_page(invocation, query, next));
+  return note;
 }
 
 void print_table(const QueryResult& result, bool is_wide) {
@@ -125,8 +160,8 @@ void print_table(const QueryResult& result, bool is_wide) {
 
 /// Runs a query and prints its rows, `notes`, and the notes about the rows.
 void print_answer(postgres::Session& session, const Execution& execution,
-                  std::optional<std::int64_t> limit, const Invocation& invocation,
-                  std::vector<QueryNote>& notes) {
+                  std::optional<std::int64_t> limit, const QueryOptions& options,
+                  const Invocation& invocation, std::vector<QueryNote>& notes) {
   // The session uses all plans of reports, while a session of the indexer only uses indexes.
   session.run("RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin");
   const postgres::Transaction transaction(session);
@@ -135,9 +170,13 @@ void print_answer(postgres::Session& session, const Execution& execution,
   append(notes, missing_records(session, execution.query, invocation));
   const bool has_more = limit && rows.size() > static_cast<std::size_t>(*limit);
   const std::size_t count = has_more ? static_cast<std::size_t>(*limit) : rows.size();
-  if (has_more) notes.push_back(more_rows(*limit));
+  QueryOptions next;
+  if (has_more) {
+    next = options_after(execution.query, options, rows, count - 1, invocation[kJson]);
+    notes.push_back(more_rows(*limit, invocation, execution.query, next));
+  }
   if (invocation[kJson]) {
-    fmt::print("{}", json_text(rows, count, has_more, notes));
+    fmt::print("{}", json_text(rows, count, has_more, notes, next));
     return;
   }
   const QueryResult result{rows, count, time_columns(session, execution, rows)};
@@ -154,8 +193,12 @@ QueryOptions options_of(const Invocation& invocation, const NamedQuery& query) {
   QueryOptions given;
   if (takes(query, "viewer") && invocation[kViewer]) given["viewer"] = *invocation[kViewer];
   if (takes(query, "before") && invocation[kBefore]) given["before"] = *invocation[kBefore];
+  if (takes(query, "after") && invocation[kAfterPlace]) given["after"] = *invocation[kAfterPlace];
   if (takes(query, "last") && invocation[kLast]) given["last"] = *invocation[kLast];
-  return read_options(query, given, "--");
+  if (takes(query, "last_reason") && invocation[kLastReason]) {
+    given["last_reason"] = *invocation[kLastReason];
+  }
+  return read_options(query, given, true);
 }
 
 int list_queries(const Invocation& /*invocation*/) {
@@ -186,7 +229,8 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
   append(notes, missing_needs(session, query, values, invocation));
   try {
     append(notes, missing_subjects(session, query, values, invocation));
-    print_answer(session, execution_of(query, values, limit, options), limit, invocation, notes);
+    print_answer(session, execution_of(query, values, limit, options), limit, options, invocation,
+                 notes);
   } catch (const postgres::SqlError&) {
     // The notes are printed, because a missing projection or index may be the reason why the query
     // takes too long.
@@ -249,7 +293,9 @@ CommandSpecs query_commands() {
     }
     if (takes(query, "viewer")) command.options.emplace_back(kViewer);
     if (takes(query, "before")) command.options.emplace_back(kBefore);
+    if (takes(query, "after")) command.options.emplace_back(kAfterPlace);
     if (takes(query, "last")) command.options.emplace_back(kLast);
+    if (takes(query, "last_reason")) command.options.emplace_back(kLastReason);
   }
   return commands;
 }

@@ -196,6 +196,21 @@ bool is_page_key(std::string_view text) {
   return is_utf8(text);
 }
 
+/// Returns whether a text is a number as bsky.thread writes the column place, or zero.
+bool is_place(std::string_view text) {
+  std::int64_t place = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), place);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() && place >= 0;
+}
+
+/// Returns whether a text can be a reason of a notification, such as `like-via-repost`.
+bool is_reason(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  return !text.empty() && text.size() <= kLongest &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+}
+
 /// Returns whether the argument `before` of a query is a time. Otherwise it is a text of the column
 /// page_key.
 bool is_before_a_time(const NamedQuery& query) {
@@ -208,13 +223,21 @@ bool takes(const NamedQuery& query, std::string_view option) {
   return std::find(query.options.begin(), query.options.end(), option) != query.options.end();
 }
 
-QueryOptions read_options(const NamedQuery& query, const QueryOptions& given,
-                          std::string_view prefix) {
+std::string flag_of(std::string_view option) {
+  std::string flag = "--";
+  for (const char c : option) flag += c == '_' ? '-' : c;
+  return flag;
+}
+
+QueryOptions read_options(const NamedQuery& query, const QueryOptions& given, bool are_flags) {
+  const auto name = [are_flags](std::string_view option) {
+    return are_flags ? flag_of(option) : std::string(option);
+  };
   QueryOptions options = given;
   if (const auto viewer = options.find("viewer"); viewer != options.end()) {
     auto account = query_argument("account").read(viewer->second);
     if (!account) {
-      throw UsageError(fmt::format("{}viewer: '{}' is not an account: give {}", prefix,
+      throw UsageError(fmt::format("{}: '{}' is not an account: give {}", name("viewer"),
                                    printable(viewer->second, 200), query_argument("account").form));
     }
     viewer->second = std::move(*account);
@@ -222,28 +245,60 @@ QueryOptions read_options(const NamedQuery& query, const QueryOptions& given,
   if (const auto before = options.find("before"); before != options.end()) {
     if (is_before_a_time(query) && !parse_datetime(before->second)) {
       throw UsageError(
-          fmt::format("{}before: '{}' is not a time such as "
+          fmt::format("{}: '{}' is not a time such as "
                       "2026-07-04T14:38:08.085434+00:00, which JSON and CSV contain",
-                      prefix, printable(before->second, 200)));
+                      name("before"), printable(before->second, 200)));
     }
     if (!is_before_a_time(query) && !is_page_key(before->second)) {
-      throw UsageError(fmt::format("{}before: '{}' is not a text of the column page_key", prefix,
+      throw UsageError(fmt::format("{}: '{}' is not a text of the column page_key", name("before"),
                                    printable(before->second, 200)));
     }
   }
+  if (const auto after = options.find("after"); after != options.end()) {
+    if (!is_place(after->second)) {
+      throw UsageError(fmt::format("{}: '{}' is not a number of the column place", name("after"),
+                                   printable(after->second, 200)));
+    }
+  }
   if (const auto last = options.find("last"); last != options.end()) {
-    if (options.find("before") == options.end()) {
-      throw UsageError(fmt::format(
-          "{0}last needs {0}before: give the sort_at and the uri of the last row", prefix));
+    const bool has_places = takes(query, "after");
+    const char* const needed = has_places ? "after" : "before";
+    if (options.find(needed) == options.end()) {
+      throw UsageError(fmt::format("{} needs {}: give the {} and the uri of the last row",
+                                   name("last"), name(needed), has_places ? "place" : "sort_at"));
     }
     auto uri = read_record(last->second);
     if (!uri) {
-      throw UsageError(fmt::format("{}last: '{}' is not a URI of the column uri", prefix,
+      throw UsageError(fmt::format("{}: '{}' is not a URI of the column uri", name("last"),
                                    printable(last->second, 200)));
     }
     last->second = std::move(*uri);
   }
+  if (const auto reason = options.find("last_reason"); reason != options.end()) {
+    if (options.find("last") == options.end()) {
+      throw UsageError(
+          fmt::format("{} needs {}: give the sort_at, the uri and the reason of the last row",
+                      name("last_reason"), name("last")));
+    }
+    if (!is_reason(reason->second)) {
+      throw UsageError(fmt::format("{}: '{}' is not a text of the column reason",
+                                   name("last_reason"), printable(reason->second, 200)));
+    }
+  }
   return options;
+}
+
+QueryOptions options_after(const NamedQuery& query, const QueryOptions& options,
+                           const std::function<std::string(std::string_view column)>& value) {
+  if (takes(query, "after")) {
+    if (options.find("after") == options.end()) return {};
+    return {{"after", value("place")}, {"last", value("uri")}};
+  }
+  if (!takes(query, "before")) return {};
+  if (!takes(query, "last")) return {{"before", value("page_key")}};
+  QueryOptions next{{"before", value("sort_at")}, {"last", value("uri")}};
+  if (takes(query, "last_reason")) next["last_reason"] = value("reason");
+  return next;
 }
 
 namespace {
@@ -355,8 +410,9 @@ namespace {
 constexpr std::string_view kArgumentMark = ":'";
 constexpr std::string_view kLimitMark = "/*limit*/ ";
 constexpr std::string_view kDigits = "0123456789";
-constexpr std::array<std::string_view, 3> kOptionMarks = {"/*viewer*/ null", "/*before*/ null",
-                                                          "/*last*/ null"};
+constexpr std::array<std::string_view, 5> kOptionMarks = {"/*viewer*/ null", "/*before*/ null",
+                                                          "/*after*/ null", "/*last*/ null",
+                                                          "/*last_reason*/ null"};
 
 /// Returns the first mark of an optional argument in a statement, and its place; the end of the
 /// statement without one.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,7 +36,8 @@ struct NamedQuery {
   /// The arguments in the order of their first use.
   std::vector<std::string> arguments;
   std::vector<QueryNeed> needs;
-  /// The optional arguments that it takes: `viewer`, `before` and `last`.
+  /// The optional arguments that it takes: `viewer`, `before`, `after`, `last` and
+  /// `last_reason`.
   std::vector<std::string> options;
   /// The maximum number of rows that the statement returns.
   std::optional<std::int64_t> limit;
@@ -80,10 +82,19 @@ using QueryOptions = std::map<std::string, std::string, std::less<>>;
 /// Returns whether a query takes an optional argument.
 bool takes(const NamedQuery& query, std::string_view option);
 
+/// Returns the name of an option of the command line for an optional argument.
+std::string flag_of(std::string_view option);
+
 /// Reads the values of optional arguments that the query takes. Throws UsageError for a value of
-/// another form; the error has the name of the argument after `prefix`, such as `--`.
-QueryOptions read_options(const NamedQuery& query, const QueryOptions& given,
-                          std::string_view prefix);
+/// another form; the error has the name of the argument as an option of the command line if
+/// `are_flags`, and otherwise the name itself.
+QueryOptions read_options(const NamedQuery& query, const QueryOptions& given, bool are_flags);
+
+/// Returns the optional arguments with which the query returns the rows after a row of its answer
+/// with `options`; empty if the answer is not a page. `value` returns the value of a column of the
+/// row.
+QueryOptions options_after(const NamedQuery& query, const QueryOptions& options,
+                           const std::function<std::string(std::string_view column)>& value);
 
 /// Returns the statement with the parameters $1, $2... of type text for its arguments, then for
 /// `options`, and one of type int4 for the maximum number of rows, if there is one.

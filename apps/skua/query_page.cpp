@@ -56,7 +56,7 @@ QueryOptions options_of_request(const Request& request, const NamedQuery& query)
   for (const std::string& name : query.options) {
     if (auto text = http_server::parameter(request, name)) given[name] = std::move(*text);
   }
-  return read_options(query, given, "");
+  return read_options(query, given, false);
 }
 
 std::int64_t limit_of_request(const Request& request, const NamedQuery& query) {
@@ -87,12 +87,16 @@ Response run_request(postgres::Session& session, const Request& request, const N
   append(notes, missing_records(session, query, invocation));
   const bool has_more = rows.size() > static_cast<std::size_t>(limit);
   const std::size_t count = has_more ? static_cast<std::size_t>(limit) : rows.size();
+  QueryOptions next;
   if (has_more) {
-    notes.push_back({fmt::format("there are more rows than these {}: limit=NUMBER returns up to {}",
-                                 limit, kMostRows),
+    next = options_after(query, options, rows, count - 1, true);
+    notes.push_back({fmt::format("there are more rows than these {}: limit=NUMBER returns up to "
+                                 "{}{}",
+                                 limit, kMostRows,
+                                 next.empty() ? "" : ", and the parameters `next` the next ones"),
                      {}});
   }
-  return {.body = json_text(rows, count, has_more, notes)};
+  return {.body = json_text(rows, count, has_more, notes, next)};
 }
 
 Response answer_query(postgres::Session& session, const Request& request, const NamedQuery& query) {

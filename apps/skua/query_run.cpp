@@ -1,10 +1,13 @@
 #include "query_run.hpp"
 
 #include <iterator>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "result_text.hpp"
 
 namespace skua::cli {
 
@@ -34,8 +37,25 @@ postgres::Rows rows_of(postgres::Session& session, const Execution& execution, b
       execution.params);
 }
 
+QueryOptions options_after(const NamedQuery& query, const QueryOptions& options,
+                           const postgres::Rows& rows, std::size_t row, bool are_json) {
+  if (are_json) {
+    const auto values = nlohmann::json::parse(rows.text(row, 0));
+    return options_after(query, options, [&values](std::string_view column) {
+      const auto& value = values.at(std::string(column));
+      return value.is_string() ? value.get<std::string>() : value.dump();
+    });
+  }
+  return options_after(query, options, [&rows, row](std::string_view column) {
+    for (std::size_t i = 0; i < rows.columns(); ++i) {
+      if (rows.column_name(i) == column) return rfc3339(rows.text(row, i));
+    }
+    throw std::logic_error(fmt::format("a query with pages has no column {}", column));
+  });
+}
+
 std::string json_text(const postgres::Rows& rows, std::size_t count, bool has_more,
-                      const std::vector<QueryNote>& notes) {
+                      const std::vector<QueryNote>& notes, const QueryOptions& next) {
   nlohmann::ordered_json result{{"rows", nlohmann::ordered_json::array()},
                                 {"more", has_more},
                                 {"notes", nlohmann::ordered_json::array()}};
@@ -45,6 +65,7 @@ std::string json_text(const postgres::Rows& rows, std::size_t count, bool has_mo
   for (const QueryNote& note : notes) {
     result["notes"].push_back({{"text", note.text}, {"commands", note.commands}});
   }
+  if (!next.empty()) result["next"] = next;
   return result.dump(2, ' ', true) + "\n";
 }
 

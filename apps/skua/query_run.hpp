@@ -33,10 +33,15 @@ Execution execution_of(const NamedQuery& query, const std::vector<std::string>& 
 /// Returns the rows, or each row as JSON text in one column. Throws postgres::SqlError.
 postgres::Rows rows_of(postgres::Session& session, const Execution& execution, bool as_json);
 
-/// Returns the first `count` rows of `rows_of` as JSON, with the notes. All characters beyond ASCII
-/// are escaped.
+/// Returns the optional arguments with which the query returns the rows after this row of
+/// `rows_of`, which it returned with `options`; empty if the answer is not a page.
+QueryOptions options_after(const NamedQuery& query, const QueryOptions& options,
+                           const postgres::Rows& rows, std::size_t row, bool are_json);
+
+/// Returns the first `count` rows of `rows_of` as JSON, with the notes, and with the optional
+/// arguments `next` of the next page if there are any. All characters beyond ASCII are escaped.
 std::string json_text(const postgres::Rows& rows, std::size_t count, bool has_more,
-                      const std::vector<QueryNote>& notes);
+                      const std::vector<QueryNote>& notes, const QueryOptions& next);
 
 void append(std::vector<QueryNote>& notes, std::vector<QueryNote> more);
 

@@ -159,14 +159,14 @@ void append_field(std::string& csv, std::string_view value) {
   csv += '"';
 }
 
+}  // namespace
+
 std::string rfc3339(std::string_view time) {
   if (!is_common_time(time)) return std::string(time);
   std::string text = fmt::format("{}:00", time);
   text[10] = 'T';
   return text;
 }
-
-}  // namespace
 
 ResultTable result_table(const QueryResult& result, std::optional<std::size_t> width) {
   const auto& [rows, count, is_time] = result;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "postgres/rows.hpp"
@@ -35,5 +36,9 @@ ResultTable result_table(const QueryResult& result, std::optional<std::size_t> w
 /// Returns CSV (RFC 4180) with a header, and LF as the end of a line. Null is an empty field. Times
 /// have the form of RFC 3339; other values are unchanged.
 std::string result_csv(const QueryResult& result);
+
+/// Returns a time that PostgreSQL has written in a session with UTC in the form of RFC 3339. Other
+/// texts stay unchanged.
+std::string rfc3339(std::string_view time);
 
 }  // namespace skua::cli

@@ -98,6 +98,7 @@ int serve(const Invocation& invocation) {
   const bool is_loopback = http_server::is_loopback(listen.address);
   options.server.hosts = invocation[kHttpHost];
   options.server.hosts_setting = kHttpHost.name;
+  options.server.proxies = invocation[kTrustedProxy];
   const bool has_consumers = invocation[kServeConsumers];
   app::check_database_to_read(runtime.database_url);
   const WriteAccess access = write_access(runtime.database_url);
@@ -199,9 +200,9 @@ int serve(const Invocation& invocation) {
 CommandSpecs serve_commands() {
   return {{"serve",
            "Serve the changes and the records of the database to other programs",
-           {kListen, kHttpHost, kMaxClients, kMaxClientsPerAddress, kReadSessions, kWebhookTimeout,
-            kCaFile, kAdminTokenFile, kServeConsumers, kProjectionThreads, kDatabase,
-            kAllowUnsafeDatabase},
+           {kListen, kHttpHost, kTrustedProxy, kMaxClients, kMaxClientsPerAddress, kReadSessions,
+            kWebhookTimeout, kCaFile, kAdminTokenFile, kServeConsumers, kProjectionThreads,
+            kDatabase, kAllowUnsafeDatabase},
            serve}};
 }
 

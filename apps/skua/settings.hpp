@@ -11,6 +11,7 @@
 #include "addresses.hpp"
 #include "atproto/account_group.hpp"
 #include "documents/handle_check.hpp"
+#include "http_server/client_address.hpp"
 #include "option.hpp"
 #include "sources/source.hpp"
 #include "tables/repository_table.hpp"
@@ -265,6 +266,12 @@ inline const Setting<Texts> kHttpHost(
                 "loopback address others than localhost and IP addresses are refused; several as "
                 "with --relay"},
     http_host);
+inline const Setting<std::vector<http_server::AddressRange>> kTrustedProxy(
+    {.name = "--trusted-proxy",
+     .type = "ADDRESS|PREFIX",
+     .meaning = "Reverse proxy of skua serve that names its client in X-Forwarded-For: the last "
+                "address there that is no such proxy is the client; several as with --relay"},
+    trusted_proxy);
 inline const Setting<std::size_t> kMaxClients(
     {.name = "--max-clients",
      .type = "NUMBER",

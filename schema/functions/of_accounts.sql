@@ -57,6 +57,29 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.follows_of(text) IS 'The active accounts that an account follows, each once, with the follow (uri, rkey) and its time (sort_at). actor_id is the followed account. The account is a DID, a handle or a bsky.app URL.';
 
+-- All follows are records of the account, and their primary key begins with it. With `+ 0` PostgreSQL looks for other follows of the
+-- same account in the index on the followed account: the primary key would read all follows again for each row.
+CREATE OR REPLACE FUNCTION bsky.follows_of(account text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || o.did || '/app.bsky.graph.follow/' || bsky.rkey_text(o.id, 7, n.rkey), n.sort_at,
+         n.subject_actor, n.rkey
+  FROM (SELECT bsky.actor_id(account) OFFSET 0) k(id) JOIN bsky.actors o ON o.id = k.id CROSS JOIN skua.page_end(before, last_uri) e
+  CROSS JOIN LATERAL (
+    SELECT s.subject_actor, s.rkey, s.sort_at FROM (
+      SELECT f.subject_actor, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
+      WHERE f.actor_id = k.id AND (least(f.created_at, f.indexed_at), f.actor_id, f.rkey) < (e.sort_at, e.actor_id, e.rkey)
+      ORDER BY least(f.created_at, f.indexed_at) DESC, f.rkey DESC OFFSET 0) s
+    WHERE (SELECT true FROM bsky.follows d WHERE d.subject_actor = s.subject_actor AND d.actor_id = k.id AND d.rkey + 0 < s.rkey
+           LIMIT 1) IS NULL
+      AND (SELECT i.active FROM bsky.actors i WHERE i.id = s.subject_actor) IS NOT FALSE
+    LIMIT max_rows) n
+  JOIN bsky.actors a ON a.id = n.subject_actor
+  WHERE o.active IS NOT FALSE
+  ORDER BY n.sort_at DESC, n.rkey DESC LIMIT max_rows
+$$;
+COMMENT ON FUNCTION bsky.follows_of(text, int4, timestamptz, text) IS 'The newest follows of an account, newest first, as bsky.follows_of(text) has them. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows.';
+
 CREATE OR REPLACE FUNCTION bsky.mutuals_of(account text)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -66,6 +89,28 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     AND (p.actor_id IN (SELECT f.subject_actor FROM bsky.follows f WHERE f.actor_id = (SELECT bsky.actor_id(account)))) IS TRUE
 $$;
 COMMENT ON FUNCTION bsky.mutuals_of(text) IS 'The active accounts that follow an account and that it follows, each once, with their follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
+
+-- An account can have very many followers, but follows few accounts: each of them is looked up, as above.
+CREATE OR REPLACE FUNCTION bsky.mutuals_of(account text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
+RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
+  SELECT coalesce(a.handle, a.did), a.did, 'at://' || a.did || '/app.bsky.graph.follow/' || bsky.rkey_text(n.actor_id, 7, n.rkey), n.sort_at,
+         n.actor_id, n.rkey
+  FROM (SELECT bsky.actor_id(account) OFFSET 0) k(id) CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
+    SELECT s.actor_id, s.rkey, s.sort_at FROM (
+      SELECT p.actor_id, p.rkey, p.sort_at
+      FROM (SELECT DISTINCT f.subject_actor AS actor_id FROM bsky.follows f WHERE f.actor_id = k.id OFFSET 0) m CROSS JOIN LATERAL (
+        SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
+        WHERE f.subject_actor = k.id AND f.actor_id = m.actor_id ORDER BY f.rkey + 0 LIMIT 1) p
+      WHERE (p.sort_at, p.actor_id, p.rkey) < (e.sort_at, e.actor_id, e.rkey)
+      ORDER BY p.sort_at DESC, p.actor_id DESC, p.rkey DESC OFFSET 0) s
+    WHERE (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE
+    LIMIT max_rows) n
+  JOIN bsky.actors a ON a.id = n.actor_id
+  WHERE (SELECT o.active FROM bsky.actors o WHERE o.id = k.id) IS NOT FALSE
+  ORDER BY n.sort_at DESC, n.actor_id DESC, n.rkey DESC LIMIT max_rows
+$$;
+COMMENT ON FUNCTION bsky.mutuals_of(text, int4, timestamptz, text) IS 'The accounts of bsky.mutuals_of(text) with the newest follows, newest first. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows.';
 
 -- The end of a page is in subqueries, which PostgreSQL computes first: then the index has the order, and a LIMIT ends the reading.
 CREATE OR REPLACE FUNCTION bsky.notifications_of(account text, viewer text DEFAULT NULL, before timestamptz DEFAULT NULL,

@@ -176,11 +176,110 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.quotes_of(text, boolean, text, timestamptz, text) IS 'The posts that quote a record, as bsky.posts_view has them; quote_state states whether a quote is detached or disabled. Without those that violate the postgate of the quoted post (bsky.post_rules), unless all_quotes is true. For a viewer, without posts that the viewer does not see (bsky.is_hidden_from), and without quotes by accounts that the quoted account blocks or that block it. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it, in the order sort_at DESC, actor_id DESC, rkey DESC; with before alone those whose sort_at is earlier. The record is an AT-URI or a bsky.app URL, and the viewer a DID, a handle or a bsky.app URL.';
 
--- A post has one parent. Therefore a cycle below a post can only lead back to the first post, which stops it. The LIMIT of
--- `posts` ends the recursion, which reads one level after the other, so that a long branch does not displace short ones. A
--- cycle above a post can be of other posts; `path` stops it.
+-- The posts of a thread from top to bottom. The function visits one post after the other and ends with the page. `open` are the
+-- posts that are still to visit, in reverse order: it has the later siblings of each post above the current one. With the last post
+-- of the former page it is filled by the path from this post to the first one, without the posts before. If the path is not known,
+-- because a post of it was deleted or it is longer than 10,000 posts, the posts before are visited again.
+--
+-- A post has one parent. Therefore a cycle below a post can only lead back to the first post, which stops it. A cycle above a post can
+-- be of other posts; the path then does not reach the first post.
+CREATE OR REPLACE FUNCTION skua.thread_page(first_actor int8, first_rkey int8, has_replies boolean, max_depth int4, max_rows int4,
+  all_replies boolean, has_viewer boolean, viewer_id int8, places_above int8, passed int8, last_actor int8, last_rkey int8)
+RETURNS TABLE (place int8, depth int4, actor_id int8, rkey int8, sort_at timestamptz, text text, did text, handle text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100 AS $$
+#variable_conflict use_column
+DECLARE
+  most_depth CONSTANT int4 := CASE WHEN has_replies THEN max_depth ELSE 0 END;
+  open_actor int8[] := ARRAY[first_actor];
+  open_rkey int8[] := ARRAY[first_rkey];
+  open_depth int4[] := ARRAY[0];
+  top int4 := 1;
+  path record;
+  item record;
+  post record;
+  seen int8 := passed;
+BEGIN
+  IF max_rows <= 0 THEN
+    RETURN;
+  END IF;
+  IF has_viewer AND NOT EXISTS (
+    SELECT FROM bsky.posts c JOIN bsky.actors a ON a.id = c.actor_id
+    WHERE c.actor_id = first_actor AND c.rkey = first_rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE) THEN
+    RETURN;
+  END IF;
+  WITH RECURSIVE up AS (
+    SELECT c.actor_id, c.rkey, c.parent_actor, c.parent_rkey, least(c.created_at, c.indexed_at) AS sort_at, 0 AS height
+    FROM bsky.posts c WHERE c.actor_id = last_actor AND c.rkey = last_rkey AND c.cid IS NOT NULL
+    UNION ALL
+    SELECT c.actor_id, c.rkey, c.parent_actor, c.parent_rkey, least(c.created_at, c.indexed_at), u.height + 1
+    FROM up u JOIN LATERAL (SELECT p.* FROM bsky.posts p WHERE p.actor_id = u.parent_actor AND p.rkey = u.parent_rkey OFFSET 0) c ON true
+    WHERE (u.actor_id, u.rkey) <> (first_actor, first_rkey) AND u.height < least(most_depth, 10000)
+  )
+  SELECT array_agg(u.actor_id ORDER BY u.height DESC) AS actors, array_agg(u.rkey ORDER BY u.height DESC) AS rkeys,
+         array_agg(u.sort_at ORDER BY u.height DESC) AS times, count(*)::int4 AS posts INTO path
+  FROM up u HAVING bool_or((u.actor_id, u.rkey) = (first_actor, first_rkey));
+  IF path.posts IS NOT NULL THEN
+    top := 0;
+    FOR level IN 1..path.posts LOOP
+      -- The children after the next post of the path, or all of the last one.
+      FOR item IN
+        SELECT c.actor_id, c.rkey FROM bsky.posts c
+        WHERE c.parent_actor = path.actors[level] AND c.parent_rkey = path.rkeys[level] AND c.cid IS NOT NULL AND level <= most_depth
+          AND (level = path.posts OR (least(c.created_at, c.indexed_at), c.actor_id, c.rkey)
+                                     > (path.times[level + 1], path.actors[level + 1], path.rkeys[level + 1]))
+        ORDER BY least(c.created_at, c.indexed_at) DESC, c.actor_id DESC, c.rkey DESC
+      LOOP
+        top := top + 1;
+        open_actor[top] := item.actor_id; open_rkey[top] := item.rkey; open_depth[top] := level;
+      END LOOP;
+    END LOOP;
+  ELSE
+    seen := 0;
+  END IF;
+  WHILE top > 0 LOOP
+    actor_id := open_actor[top]; rkey := open_rkey[top]; depth := open_depth[top];
+    top := top - 1;
+    CONTINUE WHEN depth > 0 AND thread_page.actor_id = first_actor AND thread_page.rkey = first_rkey;
+    SELECT least(c.created_at, c.indexed_at) AS sort_at, c.text, a.did, a.handle INTO post
+    FROM bsky.posts c JOIN bsky.actors a ON a.id = c.actor_id
+    WHERE c.actor_id = thread_page.actor_id AND c.rkey = thread_page.rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE
+      AND (thread_page.depth = 0 OR (
+        (all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
+                         WHERE r.actor_id = c.actor_id AND r.rkey = c.rkey) IS NOT TRUE)
+        AND NOT (has_viewer AND (bsky.is_hidden_from(viewer_id, c.actor_id, 1, c.rkey) OR bsky.is_blocked(c.actor_id, c.parent_actor)))));
+    IF post.did IS NOT NULL THEN
+      seen := seen + 1;
+      IF seen > passed THEN
+        place := places_above + seen;
+        sort_at := post.sort_at; text := post.text; did := post.did; handle := post.handle;
+        RETURN NEXT;
+        IF seen - passed >= max_rows THEN
+          RETURN;
+        END IF;
+      END IF;
+    ELSIF depth > 0 THEN
+      CONTINUE;
+    END IF;
+    CONTINUE WHEN depth >= most_depth;
+    FOR item IN
+      SELECT c.actor_id, c.rkey FROM bsky.posts c
+      WHERE c.parent_actor = thread_page.actor_id AND c.parent_rkey = thread_page.rkey AND c.cid IS NOT NULL
+      ORDER BY least(c.created_at, c.indexed_at) DESC, c.actor_id DESC, c.rkey DESC
+    LOOP
+      top := top + 1;
+      open_actor[top] := item.actor_id; open_rkey[top] := item.rkey; open_depth[top] := depth + 1;
+    END LOOP;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.thread_page(int8, int8, boolean, int4, int4, boolean, boolean, int8, int8, int8, int8, int8) IS 'A page of bsky.thread: the first post of the thread and the replies below it, from top to bottom, after `passed` of them. last_actor and last_rkey, the key of the last post of the former page, save the visit of those before. places_above is added to each place. If has_viewer is true, only those that a viewer (bsky.actors.id; null: a person who is not signed in) sees.';
+
+-- `tree` is without pages. The LIMIT of `posts` ends the recursion, which reads one level after the other, so that a long branch does not
+-- displace short ones. The replies to a post are sorted before those are left out that are not shown: a LIMIT then ends the
+-- look-ups. A cycle above a post can be of other posts; `path` stops it.
 CREATE OR REPLACE FUNCTION bsky.thread(address text, max_depth int4 DEFAULT 20, max_posts int4 DEFAULT 500,
-  all_replies boolean DEFAULT false, viewer text DEFAULT NULL, max_above int4 DEFAULT 0, after_place int8 DEFAULT NULL)
+  all_replies boolean DEFAULT false, viewer text DEFAULT NULL, max_above int4 DEFAULT 0, after_place int8 DEFAULT NULL,
+  last_uri text DEFAULT NULL)
 RETURNS TABLE (place int8, depth int4, name text, text text, uri text, sort_at timestamptz, actor_id int8, rkey int8, validity text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
   WITH RECURSIVE first AS MATERIALIZED (
@@ -215,7 +314,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
                                   OR bsky.is_blocked(p.actor_id, x.actor_id)))
   ),
   tree AS (
-    SELECT 0 AS depth, f.actor_id, f.rkey, p.sort_at, p.text, p.did, p.handle, '{}'::text[] AS path
+    SELECT 0 AS depth, f.actor_id, f.rkey, p.sort_at, p.text, p.did, p.handle, '{}'::numeric[] AS path
     FROM first f
     -- The first post may be missing.
     LEFT JOIN LATERAL (
@@ -224,34 +323,47 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
       JOIN bsky.actors a ON a.id = c.actor_id
       WHERE c.actor_id = f.actor_id AND c.rkey = f.rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE
     ) p ON true
-    WHERE viewer IS NULL OR p.did IS NOT NULL
+    WHERE after_place IS NULL AND (viewer IS NULL OR p.did IS NOT NULL)
     UNION ALL
     SELECT t.depth + 1, p.actor_id, p.rkey, p.sort_at, p.text, p.did, p.handle,
-           t.path || (to_char(p.sort_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS') || ' ' || p.actor_id || ' ' || p.rkey)
+           t.path || ARRAY[extract(epoch FROM p.sort_at), p.actor_id, p.rkey]
     FROM tree t
     JOIN LATERAL (
-      SELECT c.actor_id, c.rkey, least(c.created_at, c.indexed_at) AS sort_at, c.text, a.did, a.handle
-      FROM bsky.posts c
-      JOIN bsky.actors a ON a.id = c.actor_id
-      WHERE c.parent_actor = t.actor_id AND c.parent_rkey = t.rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE
-        AND (all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
+      SELECT c.actor_id, c.rkey, c.sort_at, c.text, a.did, a.handle
+      FROM (
+        SELECT s.actor_id, s.rkey, s.text, least(s.created_at, s.indexed_at) AS sort_at FROM bsky.posts s
+        WHERE s.parent_actor = t.actor_id AND s.parent_rkey = t.rkey AND s.cid IS NOT NULL
+        ORDER BY least(s.created_at, s.indexed_at), s.actor_id, s.rkey OFFSET 0) c
+      CROSS JOIN LATERAL (SELECT i.did, i.handle FROM bsky.actors i WHERE i.id = c.actor_id AND i.active IS NOT FALSE OFFSET 0) a
+      WHERE (all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
                              WHERE r.actor_id = c.actor_id AND r.rkey = c.rkey) IS NOT TRUE)
         AND (viewer IS NULL OR NOT (bsky.is_hidden_from((SELECT f.viewer_id FROM first f), c.actor_id, 1, c.rkey)
                                     OR bsky.is_blocked(c.actor_id, t.actor_id)))
-      ORDER BY least(c.created_at, c.indexed_at), c.actor_id, c.rkey
-      LIMIT CASE WHEN after_place IS NULL THEN max_posts END
+      LIMIT max_posts
     ) p ON true
     WHERE t.depth < max_depth
       AND (SELECT f.has_others FROM first f)
       AND NOT EXISTS (SELECT FROM first f WHERE f.actor_id = p.actor_id AND f.rkey = p.rkey)
   ),
   posts AS (
-    SELECT * FROM tree LIMIT CASE WHEN after_place IS NULL THEN max_posts END
+    SELECT * FROM tree LIMIT max_posts
+  ),
+  heights AS MATERIALIZED (
+    SELECT count(*) AS posts FROM above x WHERE x.depth < 0
   ),
   shown AS (
-    SELECT x.depth, x.actor_id, x.rkey, x.sort_at, x.text, x.did, x.handle, '{}'::text[] AS path FROM above x WHERE x.depth < 0
+    SELECT x.depth + h.posts + 1 AS place, x.depth, x.actor_id, x.rkey, x.sort_at, x.text, x.did, x.handle
+    FROM above x CROSS JOIN heights h WHERE x.depth < 0
     UNION ALL
-    SELECT * FROM posts p WHERE p.did IS NOT NULL
+    SELECT h.posts + row_number() OVER (ORDER BY p.path), p.depth, p.actor_id, p.rkey, p.sort_at, p.text, p.did, p.handle
+    FROM posts p CROSS JOIN heights h WHERE p.did IS NOT NULL
+    UNION ALL
+    SELECT g.place, g.depth, g.actor_id, g.rkey, g.sort_at, g.text, g.did, g.handle
+    FROM first f CROSS JOIN heights h
+    LEFT JOIN LATERAL (SELECT * FROM bsky.resolve_uri(last_uri) OFFSET 0) l ON after_place > h.posts
+    CROSS JOIN LATERAL skua.thread_page(f.actor_id, f.rkey, f.has_others, max_depth, max_posts, all_replies, viewer IS NOT NULL,
+      f.viewer_id, h.posts, greatest(after_place - h.posts, 0), l.actor_id, l.rkey) g
+    WHERE after_place IS NOT NULL
   )
   SELECT p.place, p.depth, coalesce(p.handle, p.did), p.text,
          'at://' || p.did || '/app.bsky.feed.post/' || bsky.rkey_text(p.actor_id, 1, p.rkey), p.sort_at, p.actor_id, p.rkey,
@@ -262,11 +374,11 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
                                    CASE WHEN r.violates_embedding_rules THEN 'violates_embedding_rules' END), '')
            FROM bsky.post_rules r WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey),
            CASE WHEN (SELECT bsky.is_current('post_rules')) THEN 'valid' END)
-  FROM (SELECT s.*, row_number() OVER (ORDER BY least(s.depth, 0), s.path) AS place FROM shown s) p
+  FROM shown p
   WHERE after_place IS NULL OR p.place > after_place
   ORDER BY p.place LIMIT CASE WHEN after_place IS NOT NULL THEN max_posts END
 $$;
-COMMENT ON FUNCTION bsky.thread(text, int4, int4, boolean, text, int4, int8) IS 'A post, the posts above it and the replies below it, as a tree: depth 0 is the post, depth 1 a reply to it, depth -1 its parent. place numbers the posts from top to bottom; replies to the same post are sorted by time. Replies that violate the threadgate or have an invalid root, and the posts below them, are left out unless all_replies is true; nothing is above or below a first post that violates the threadgate. validity is valid, or the columns of bsky.post_rules that are true, such as is_hidden; null if no rule is known to be broken and the projection post_rules is not current. At most max_depth levels and max_posts posts below, upper levels first, and at most max_above posts above. With after_place the answer is a page of the whole thread: the next max_posts posts from top to bottom after this place, which is 0 for the first page. Replies to a post that is missing, deleted or of an inactive account are not below any other post, but the first post may be missing. For a viewer, posts that the viewer does not see (bsky.is_hidden_from) are left out, as are replies between accounts that block each other, the posts below them, and all posts if the first one is missing or not seen. The viewer is a DID, a handle or a bsky.app URL; an unknown account stands for a person who is not signed in. The post is an AT-URI or a bsky.app URL.';
+COMMENT ON FUNCTION bsky.thread(text, int4, int4, boolean, text, int4, int8, text) IS 'A post, the posts above it and the replies below it, as a tree: depth 0 is the post, depth 1 a reply to it, depth -1 its parent. place numbers the posts from top to bottom; replies to the same post are sorted by time. Replies that violate the threadgate or have an invalid root, and the posts below them, are left out unless all_replies is true; nothing is above or below a first post that violates the threadgate. validity is valid, or the columns of bsky.post_rules that are true, such as is_hidden; null if no rule is known to be broken and the projection post_rules is not current. At most max_depth levels and max_posts posts below, upper levels first, and at most max_above posts above. With after_place the answer is a page of the whole thread: the next max_posts posts from top to bottom after this place, which is 0 for the first page. last_uri, the uri of the last row, makes it fast in a long thread, and exact if posts before it appear or disappear. Replies to a post that is missing, deleted or of an inactive account are not below any other post, but the first post may be missing. For a viewer, posts that the viewer does not see (bsky.is_hidden_from) are left out, as are replies between accounts that block each other, the posts below them, and all posts if the first one is missing or not seen. The viewer is a DID, a handle or a bsky.app URL; an unknown account stands for a person who is not signed in. The post is an AT-URI or a bsky.app URL.';
 
 -- A deleted reply ends the chain, or a later reply takes its place. In the reference AppView a deleted reply keeps its place while a
 -- reply below it is there: it keeps the keys of deleted replies and of their parents. A stub does not have the key of its parent, so

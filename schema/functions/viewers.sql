@@ -1,16 +1,25 @@
 -- What an account sees: blocks in both directions, and labels of trusted labelers (skua.trusted_accounts). Functions with an
 -- argument `viewer` call these. An account number of null stands for a person who is not signed in.
 --
--- PL/pgSQL keeps the plan for the session, and each condition looks up an index.
+-- PL/pgSQL keeps the plan for the session, and each condition looks up an index. Most of the time of a call is the start of its
+-- plans. Therefore the joins are in statements of their own, for the few accounts that block lists and the few records that have
+-- such a label.
 
 CREATE OR REPLACE FUNCTION bsky.is_blocked(a int8, b int8) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
-  RETURN coalesce(a <> b, false) AND (
-    EXISTS (SELECT FROM bsky.blocks x WHERE x.subject_actor = b AND x.actor_id = a)
-    OR EXISTS (SELECT FROM bsky.blocks x WHERE x.subject_actor = a AND x.actor_id = b)
-    OR EXISTS (SELECT FROM bsky.list_block_pairs x WHERE x.actor_id = a AND x.subject_actor = b)
-    OR EXISTS (SELECT FROM bsky.list_block_pairs x WHERE x.actor_id = b AND x.subject_actor = a));
+  IF (a <> b) IS NOT TRUE THEN
+    RETURN false;
+  END IF;
+  IF EXISTS (SELECT FROM bsky.blocks x WHERE x.subject_actor = b AND x.actor_id = a
+             UNION ALL SELECT FROM bsky.blocks x WHERE x.subject_actor = a AND x.actor_id = b) THEN
+    RETURN true;
+  END IF;
+  IF NOT EXISTS (SELECT FROM bsky.list_blocks x WHERE x.actor_id = a UNION ALL SELECT FROM bsky.list_blocks x WHERE x.actor_id = b) THEN
+    RETURN false;
+  END IF;
+  RETURN EXISTS (SELECT FROM bsky.list_block_pairs x WHERE x.actor_id = a AND x.subject_actor = b)
+    OR EXISTS (SELECT FROM bsky.list_block_pairs x WHERE x.actor_id = b AND x.subject_actor = a);
 END
 $$;
 COMMENT ON FUNCTION bsky.is_blocked(int8, int8) IS 'Returns true if one of two accounts (bsky.actors.id) blocks the other one, directly or by a moderation list. An account does not block itself.';
@@ -19,6 +28,16 @@ CREATE OR REPLACE FUNCTION bsky.has_hiding_label(viewer_id int8, actor_id int8, 
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 #variable_conflict use_column
 BEGIN
+  IF NOT EXISTS (
+    SELECT FROM bsky.labels l
+    WHERE l.subject_actor = has_hiding_label.actor_id AND l.subject_collection = 0 AND l.subject_rkey = 0
+      AND l.val IN ('!takedown', '!suspend', '!hide')
+    UNION ALL
+    SELECT FROM bsky.labels l
+    WHERE l.subject_actor = has_hiding_label.actor_id AND l.subject_collection = has_hiding_label.collection_id
+      AND l.subject_rkey = has_hiding_label.rkey AND l.val IN ('!takedown', '!suspend', '!hide')) THEN
+    RETURN false;
+  END IF;
   RETURN EXISTS (
     SELECT FROM bsky.labels l
     JOIN bsky.actors s ON s.id = l.actor_id AND s.active IS NOT FALSE

@@ -10,7 +10,7 @@
 -- posts. Therefore the view joins four tables, and looks up the accounts of the parent, the root and the quoted record for each row.
 CREATE OR REPLACE VIEW bsky.posts_view AS
 SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 1, t.rkey) AS uri,
-       a.did, a.handle, t.text, t.langs, t.tags, t.labels, t.facets, t.embed,
+       a.did, a.handle, t.text, string_to_array(t.langs, ' ') AS langs, t.tags, t.labels, t.facets, t.embed,
        CASE WHEN t.parent_actor IS NOT NULL THEN
          'at://' || (SELECT parent.did FROM bsky.actors parent WHERE parent.id = t.parent_actor) || '/app.bsky.feed.post/'
            || bsky.rkey_text(t.parent_actor, 1, t.parent_rkey) END AS parent_uri,
@@ -67,6 +67,7 @@ SELECT skua.comment_on_records('posts', 'app.bsky.feed.post', 'Posts',
 COMMENT ON COLUMN bsky.posts.rev IS 'The newest known revision of the repository that contains the row (bsky.tid_text returns its text); 0: a stub of a post that Skua has not seen.';
 COMMENT ON COLUMN bsky.posts.cid IS 'SHA-256 of the block of the record (bsky.cid_text returns the CID); null: a stub.';
 COMMENT ON COLUMN bsky.posts.indexed_at IS 'The time at which this version of the record was indexed; for a stub, the time at which the row was created.';
+COMMENT ON COLUMN bsky.posts_view.langs IS 'The languages that the author states, as language tags.';
 COMMENT ON COLUMN bsky.posts_view.has_video IS 'True if the post has a video.';
 COMMENT ON COLUMN bsky.posts_view.quote_state IS 'shown: the post quotes a record. detached: the author of the quoted post removed this quote. disabled: the author of the quoted post allows no quotes by others. Null: the post quotes nothing. It follows from the postgate and needs no projection.';
 COMMENT ON VIEW bsky.posts_view IS 'Posts, without stubs. Posts of inactive accounts are hidden. Compare keys and not URIs: bsky.resolve_uri returns the key of a URI.';
@@ -86,12 +87,12 @@ CREATE OR REPLACE VIEW bsky.replies_view AS
 SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 1, t.rkey) AS uri,
        a.did, a.handle,
        coalesce(a.handle, a.did) AS name,
-       t.text, t.langs,
+       t.text, string_to_array(t.langs, ' ') AS langs,
        least(t.created_at, t.indexed_at) AS sort_at,
        'at://' || parent_a.did || '/app.bsky.feed.post/' || bsky.rkey_text(parent.actor_id, 1, parent.rkey) AS parent_uri,
        parent_a.did AS parent_did, parent_a.handle AS parent_handle,
        coalesce(parent_a.handle, parent_a.did) AS parent_name,
-       parent.text AS parent_text, parent.langs AS parent_langs,
+       parent.text AS parent_text, string_to_array(parent.langs, ' ') AS parent_langs,
        least(parent.created_at, parent.indexed_at) AS parent_sort_at,
        CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.violates_threadgate, false) END AS violates_threadgate,
        CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.is_hidden, false) END AS is_hidden,
@@ -134,12 +135,12 @@ CREATE OR REPLACE VIEW bsky.quotes_view AS
 SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 1, t.rkey) AS uri,
        a.did, a.handle,
        coalesce(a.handle, a.did) AS name,
-       t.text, t.langs,
+       t.text, string_to_array(t.langs, ' ') AS langs,
        least(t.created_at, t.indexed_at) AS sort_at,
        'at://' || quote_a.did || '/app.bsky.feed.post/' || bsky.rkey_text(quote.actor_id, 1, quote.rkey) AS quote_uri,
        quote_a.did AS quote_did, quote_a.handle AS quote_handle,
        coalesce(quote_a.handle, quote_a.did) AS quote_name,
-       quote.text AS quote_text, quote.langs AS quote_langs,
+       quote.text AS quote_text, string_to_array(quote.langs, ' ') AS quote_langs,
        least(quote.created_at, quote.indexed_at) AS quote_sort_at,
        CASE WHEN (SELECT bsky.is_current('post_rules')) THEN coalesce(rules.violates_embedding_rules, false) END AS violates_embedding_rules,
        t.actor_id, t.rkey, t.quote_actor, t.quote_rkey

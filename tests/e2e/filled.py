@@ -19,7 +19,7 @@ VALUES = {
     "created_at": "now() - n * interval '1 minute'",
     "indexed_at": "now() - n * interval '1 minute'",
     "text": "'text ' || n",
-    "langs": "array[case n % 3 when 0 then 'de' else 'en' end]",
+    "langs": "case n % 3 when 0 then 'de' else 'en' end",
     # Some posts have no facet, like most posts on the network.
     "facets": """case n % 4 when 0 then jsonb_build_array(jsonb_build_object('index', jsonb_build_object('byteStart', 0,
       'byteEnd', 4), 'features', jsonb_build_array(case n / 4 % 100

@@ -45,7 +45,7 @@ insert into bsky.posts (rkey, rev, indexed_at, created_at, actor_id, cid, text, 
   parent_cid, root_actor, root_rkey, root_cid, quote_actor, quote_collection, quote_rkey, quote_cid)
 select p.rkey, p.rkey, p.at, p.at, p.actor_id, sha256(int8send(p.rkey)),
   (select string_agg('word' || (pow(random(), 3) * 20000)::int4, ' ') from generate_series(1, 5 + p.i % 25)),
-  case when p.i % 10 < 8 then array[case p.i % 3 when 0 then 'ja' when 1 then 'de' else 'en' end] end,
+  case when p.i % 10 < 8 then case p.i % 3 when 0 then 'ja' when 1 then 'de' else 'en' end end,
   case p.i % 20 when 0 then jsonb_build_array(jsonb_build_object('index', jsonb_build_object('byteStart', 0, 'byteEnd', 4),
       'features', jsonb_build_array(jsonb_build_object('$type', 'app.bsky.richtext.facet#tag', 'tag',
         case when p.i % 400 = 0 then 'art' else 'tag' || (pow(random(), 3) * 3000)::int4 end))))

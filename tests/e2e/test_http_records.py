@@ -259,12 +259,13 @@ class Queries(HttpTest):
 class Clients(HttpTest):
     """Clients have addresses of the loopback network."""
 
-    def ask(self, server, path, address, **parameters):
-        """A connection with a request that may not have an answer yet."""
+    def ask(self, server, path, address, client=None, **parameters):
+        """A connection with a request that may not have an answer yet; a proxy names the client."""
         host, port = urllib.parse.urlsplit(server.url).netloc.split(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=60, source_address=(address, 0))
         self.addCleanup(connection.close)
-        connection.request("GET", f"{path}?{urllib.parse.urlencode(parameters)}")
+        headers = {"X-Forwarded-For": f"198.51.100.1, {client}"} if client else {}
+        connection.request("GET", f"{path}?{urllib.parse.urlencode(parameters)}", headers=headers)
         return connection
 
     def answered(self, connections):
@@ -301,6 +302,27 @@ class Clients(HttpTest):
         lock.stdin.write("rollback;\n")
         lock.stdin.flush()
         wait_for("the slow queries", lambda: database.value(waiting) == 0, alive=[server])
+
+    def test_clients_behind_a_proxy_have_their_own_shares(self):
+        network, people = busy_network(accounts=2, rounds=1)
+        database = self.replayed(network.frames)
+        server = self.serve(database, "--trusted-proxy", "127.0.0.8/29", "--max-clients-per-address", "100")
+        lock = subprocess.Popen(["psql", "-XAtq", database.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lock.communicate)
+        lock.stdin.write("begin; lock table bsky.feed_generators in access exclusive mode; select 'locked';\n")
+        lock.stdin.flush()
+        self.assertEqual(lock.stdout.readline().strip(), "locked")
+        # Two requests of a client run, and 32 wait. For another client a session is left.
+        slow = [self.ask(server, "/query/feeds", "127.0.0.9", client="192.0.2.1") for _ in range(60)]
+        wait_for("the refusals", lambda: len(self.answered(slow)) >= 60 - 2 - 32, alive=[server])
+        fast = {"path": "/query/relationship", "account": people[0].did, "other": people[1].did}
+        self.assertEqual(self.ask(server, address="127.0.0.9", client="192.0.2.2", **fast).getresponse().status, 200)
+        # The header of a client that is no proxy is ignored, whoever it names.
+        slow = [self.ask(server, "/query/feeds", "127.0.0.2", client=f"192.0.2.{i}") for i in range(60)]
+        wait_for("the refusals", lambda: len(self.answered(slow)) >= 60 - 1 - 32, alive=[server])
+        lock.stdin.write("rollback;\n")
+        lock.stdin.flush()
+        wait_for("the slow queries", lambda: len(self.answered(slow)) == 60, alive=[server])
 
 
 CLIENT = """

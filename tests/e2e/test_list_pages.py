@@ -2,6 +2,7 @@
 different sizes. The last row of a page can be deleted before the next page is read."""
 
 import json
+import shlex
 import unittest
 
 import atproto
@@ -24,6 +25,8 @@ LISTS = {
     "likes_of": "select * from bsky.likes_of('{post}', {rows}{end})",
     "reposts_of": "select * from bsky.reposts_of('{post}', {rows}{end})",
     "followers_of": "select * from bsky.followers_of('ann.test', {rows}{end})",
+    "follows_of": "select * from bsky.follows_of('ann.test', {rows}{end})",
+    "mutuals_of": "select * from bsky.mutuals_of('ann.test', {rows}{end})",
     "members_of": "select * from bsky.members_of('{list}', {rows}{end})",
     "replies_of": f"select * from bsky.replies_of('{{post}}'{{end}}) {BY_TIME} {{rows}}",
     "quotes_of": f"select * from bsky.quotes_of('{{post}}'{{end}}) {BY_TIME} {{rows}}",
@@ -59,7 +62,8 @@ class ListPages(MadeRows):
                 self.put(account, "feed.post", number, text="a reply", reply={"root": post, "parent": post})
                 self.put(account, "feed.post", number, text="word quote", embed={"$type": "app.bsky.embed.record", "record": post})
                 self.put(account, "feed.like", number, subject=post)
-                self.put(account, "graph.follow", number, subject=self.accounts[PEOPLE[number]].did)
+                for person in PEOPLE[number:number + 3]:
+                    self.put(account, "graph.follow", number, subject=self.accounts[person].did)
                 self.put(self.ann, "graph.listitem", number, list=self.names["list"], subject=account.did)
         for number, uri in enumerate([self.names["post"], *posts[:9], f"at://{self.ann.did}/app.bsky.feed.post/3mz7iuy6owc22"]):
             for account in self.accounts.values():
@@ -103,6 +107,10 @@ class ListPages(MadeRows):
         for name in LISTS:
             with self.subTest(list=name):
                 self.compare(name)
+        for name in ("likes_of", "reposts_of", "followers_of", "follows_of", "mutuals_of"):
+            of = self.names["post"] if name in ("likes_of", "reposts_of") else "ann.test"
+            with self.subTest(name, forms=2):
+                self.assertCountEqual(self.db.rows(f"select * from bsky.{name}('{of}')"), self.rows(name))
 
     def test_the_optional_indexes_have_the_same_pages(self):
         for name, index in WITH_INDEX.items():
@@ -139,31 +147,80 @@ class ListPages(MadeRows):
                                          "where p.uri = r.subject_uri)"), 0)
 
     def test_a_thread_has_pages_from_top_to_bottom(self):
+        """The pages are read in another way than the whole thread: one post after the other instead of one level after the other."""
+        post = self.names["post"]
+        root, nested = self.reference(post), []
+        for number in range(40):
+            account = self.accounts[PEOPLE[number % 5]]
+            parent = self.reference(nested[number * 7 % len(nested)]) if number > 3 else root
+            nested.append(self.put(account, "feed.post", number // 4, text=f"nested {number}", reply={"root": root, "parent": parent}))
+        self.put(self.accounts["bob"], "graph.block", 0, subject=self.accounts["dee"].did)
+        self.accounts["cy"].delete(nested[7])
+        self.store()
+
+        sizes = set()
+        for address in (post, nested[0], nested[5], nested[7]):
+            for options in ("max_above => 4", "max_depth => 2", "max_above => 2, viewer => 'bob.test'", "viewer => ''"):
+                thread = f"bsky.thread('{address}', {options}, max_posts =>"
+                whole = self.db.rows(f"select * from {thread} 1000)")
+                sizes.add(len(whole))
+                # The page after each post, with and without its URI.
+                found = self.db.rows(f"select a.place, (select json_agg(t order by place) from {thread} 3, after_place => a.place) t) as page, "
+                                     f"(select json_agg(t order by place) from {thread} 3, after_place => a.place, last_uri => a.uri) t) as by_uri "
+                                     f"from (select 0 as place, null as uri union all select place, uri from {thread} 1000)) a order by 1")
+                self.assertEqual(len(found), len(whole) + 1)
+                for row in found:
+                    page = whole[row["place"]:][:3] or None
+                    self.assertEqual((row["page"], row["by_uri"]), (page, page), (address, options, row["place"]))
+        self.assertGreater(max(sizes), 40)
+        self.assertGreater(len(sizes), 4)
+
+    def test_a_page_of_a_thread_follows_a_post_that_was_deleted(self):
+        """The place then decides, as without the URI."""
         post = self.names["post"]
         whole = self.db.rows(f"select place, uri from bsky.thread('{post}', max_posts => 1000)")
-        self.assertGreater(len(whole), 10)
-        for size in SIZES:
-            found, place = [], 0
-            while page := self.db.rows(f"select place, uri from bsky.thread('{post}', max_posts => {size}, after_place => {place})"):
-                self.assertLessEqual(len(page), size)
-                found += page
-                place = page[-1]["place"]
-            self.assertEqual(found, whole)
+        last = whole[4]
+        self.accounts[next(name for name, account in self.accounts.items() if account.did in last["uri"])].delete(last["uri"])
+        self.store()
+        page = f"select uri from bsky.thread('{post}', max_posts => 3, after_place => {last['place']}"
+        self.assertEqual(self.db.rows(f"{page}, last_uri => '{last['uri']}')"), self.db.rows(f"{page})"))
+
+    def query(self, name, *arguments):
+        return json.loads("\n".join(self.skua(self.db, "query", name, *arguments, "--json").stdout))
+
+    def follow(self, name, argument, whole, *first):
+        """All pages of a question: by the options `next` of JSON, and by the command that the note of a table has."""
+        answer = self.query(name, argument, "--limit", "9", *first)
+        found, command = answer["rows"], self.skua(self.db, "query", name, argument, "--limit", "9", *first).stderr[-1]
+        while answer["more"]:
+            options = [word for key, value in answer["next"].items() for word in ("--" + key.replace("_", "-"), value)]
+            arguments = shlex.split(command)[2:]
+            answer = self.query(name, argument, "--limit", "9", *options)
+            self.assertEqual(self.query(*arguments), answer)
+            command = self.skua(self.db, "query", *arguments).stderr[-1] if answer["more"] else None
+            found += answer["rows"]
+        self.assertNotIn("next", answer)
+        self.assertEqual(found, whole)
 
     def test_skua_query_prints_the_same_pages(self):
         questions = {"timeline": "ann.test", "feed": "bob.test", "likes": self.names["post"], "quotes": self.names["post"],
-                     "replies": self.names["post"], "followers": "ann.test", "search": "word"}
+                     "replies": self.names["post"], "followers": "ann.test", "follows": "ann.test", "mutuals": "ann.test", "search": "word"}
         for name, argument in questions.items():
             with self.subTest(name):
                 def rows(*options):
-                    return json.loads("\n".join(self.skua(self.db, "query", name, argument, "--json", *options).stdout))["rows"]
+                    return self.query(name, argument, *options)["rows"]
 
                 whole = rows("--limit", "all")
                 last = whole[3]
                 self.assertEqual(rows("--limit", "all", "--before", last["sort_at"], "--last", last["uri"]), whole[4:])
+                self.assertEqual(self.query(name, argument, "--limit", "4")["next"], {"before": last["sort_at"], "last": last["uri"]})
+        self.follow("thread", self.names["post"], self.query("thread", self.names["post"])["rows"], "--after", "0")
+        self.follow("notifications", "ann.test", self.query("notifications", "ann.test", "--limit", "all")["rows"])
         for options, error in ((("--last", self.names["post"]), "--last needs --before"),
-                               (("--before", TIMES[0], "--last", "what"), "--last: 'what' is not a URI")):
-            program = self.skua(self.db, "query", "timeline", "ann.test", *options, code=2)
+                               (("--before", TIMES[0], "--last", "what"), "--last: 'what' is not a URI"),
+                               (("--last-reason", "like"), "--last-reason needs --last"),
+                               (("--before", TIMES[0], "--last", self.names["post"], "--last-reason", "No"), "--last-reason: 'No' is not")):
+            program = self.skua(self.db, "query", "notifications", "ann.test", *options, code=2)
             self.assertIn(error, "\n".join(program.stderr))
 
     def test_the_last_row_is_named_by_both_columns(self):

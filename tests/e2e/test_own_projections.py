@@ -11,7 +11,7 @@ from test_lexicon import NOTE, note
 # The view of each example, and a recount that is written in another way.
 RECOUNTS = {
     "lang_days": """select (least(created_at, indexed_at) at time zone 'UTC')::date as day, lang, count(distinct (actor_id, rkey)) as posts
-        from bsky.posts, unnest(langs) lang where cid is not null group by 1, 2""",
+        from bsky.posts, string_to_table(langs, ' ') lang where cid is not null group by 1, 2""",
     "follow_days": """select account, day, sum(a) as follows, sum(b) as followers from (
         select actor_id as account, (least(created_at, indexed_at) at time zone 'UTC')::date as day, 1 as a, 0 as b from bsky.follows
         union all

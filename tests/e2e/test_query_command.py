@@ -106,7 +106,7 @@ class QueryCommand(EndToEnd):
 
     def test_more_rows_are_stated_and_limit_prints_them(self):
         database = self.small()
-        more = "note: there are more rows than these 50: --limit NUMBER or --limit all prints them"
+        more = "note: there are more rows than these 50: --limit NUMBER or --limit all prints them, and this command prints the next ones"
         for format_ in ((), ("--csv",), ("--json",)):
             program = self.skua(database, "query", "likes", POST, *format_)
             self.assertEqual(more in program.stderr, format_ != ("--json",))

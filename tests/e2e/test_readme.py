@@ -58,7 +58,7 @@ class Readme(EndToEnd):
         wait_for("posts, by the command of the hint", lambda: "(0 rows)" not in self.shell(hint), seconds=60,
                  alive=[program])
         # The README queries languages, which some posts lack.
-        languages = 'scripts/pg psql -Atc "select count(*) from bsky.posts, unnest(langs)"'
+        languages = 'scripts/pg psql -Atc "select count(*) from bsky.posts_view, unnest(langs)"'
         wait_for("posts with languages", lambda: int(self.shell(languages)) > 0, seconds=60, alive=[program])
         handle = 'scripts/pg psql -Atc "select handle from bsky.actors where handle_valid and active is not false order by id limit 1"'
         self.stored = wait_for("an account with a handle", lambda: self.shell(handle).strip(), seconds=60, alive=[program])

@@ -108,12 +108,5 @@ TEST(BearerTokenTest, the_scheme_in_any_case_and_the_token_without_spaces) {
   }
 }
 
-TEST(CountedAddressTest, an_ipv6_address_counts_without_its_last_64_bits) {
-  EXPECT_EQ(counted_address("192.0.2.7"), "192.0.2.7");
-  EXPECT_EQ(counted_address("::ffff:192.0.2.7"), "192.0.2.7");
-  EXPECT_EQ(counted_address("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
-  EXPECT_EQ(counted_address("not an address"), "not an address");
-}
-
 }  // namespace
 }  // namespace skua::http_server::guard_test

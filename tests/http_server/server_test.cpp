@@ -281,6 +281,34 @@ TEST_F(ServerTest, connections_of_an_address_are_limited) {
   EXPECT_THAT(answer(get("/text")), HasSubstr("200 OK"));
 }
 
+TEST_F(ServerTest, connections_of_a_proxy_count_for_its_clients) {
+  Server::Options options;
+  options.limits.connections_per_address = 1;
+  options.limits.loopback_is_exempt = false;
+  options.proxies = {AddressRange::parse("127.0.0.1").value()};
+  serve(std::move(options));
+  const auto ask = [](const std::string& path, const std::string& client) {
+    // The client has sent a header of its own.
+    return get(path,
+               "X-Forwarded-For: 203.0.113.1\r\nX-Forwarded-For: 203.0.113.2, " + client + "\r\n");
+  };
+  SocketClient first(port());
+  first.send(ask("/stream", "192.0.2.1"));
+  ASSERT_TRUE(first.read_until("\r\n\r\n"));
+  EXPECT_THAT(answer(ask("/text", "192.0.2.1")), HasSubstr("429 Too Many Requests"));
+  EXPECT_THAT(answer(ask("/text", "192.0.2.2")), HasSubstr("hello 192.0.2.2"));
+  first.close();
+  while (server_->connections() > 0) std::this_thread::yield();
+  EXPECT_THAT(answer(ask("/text", "192.0.2.1")), HasSubstr("hello 192.0.2.1"));
+  server_->stop();
+  EXPECT_EQ(limits_met_, "TooManyConnections");
+}
+
+TEST_F(ServerTest, a_client_that_is_no_proxy_cannot_name_another_address) {
+  serve();
+  EXPECT_THAT(answer(get("/text", "X-Forwarded-For: 192.0.2.1\r\n")), HasSubstr("hello 127.0.0.1"));
+}
+
 TEST_F(ServerTest, server_sent_events) {
   serve(Limits{.heartbeat = 50ms});
   SocketClient client(port());

@@ -43,6 +43,7 @@ ALTER TABLE skua.consumer_secrets DROP COLUMN url;
 COMMENT ON TABLE skua.consumer_secrets IS 'The secrets of webhooks.';
 COMMENT ON COLUMN bsky.labels.subject_actor IS 'The labelled account.';
 COMMENT ON COLUMN bsky.rkeys.text IS 'The text of the record key.';
+DELETE FROM skua.record_fields WHERE (table_name, column_name) = ('posts', 'langs');
 DROP FUNCTION bsky.labels_of(text), skua.restrict_advisory_locks(), skua.tuning_overrides(jsonb);
 CREATE OR REPLACE FUNCTION skua.is_logging_changes() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -74,6 +75,8 @@ BEGIN
   END LOOP;
 END
 $$;
+ALTER TABLE bsky.posts ALTER COLUMN langs TYPE text[] USING string_to_array(langs, ' ');
+COMMENT ON COLUMN bsky.posts.langs IS 'The languages that the author states, as language tags.';
 CREATE VIEW bsky.posts_view AS SELECT actor_id, rkey, ''::text AS uri, ''::text AS name FROM bsky.posts;
 CREATE FUNCTION bsky.uri(actor_id int4, collection_id int4, rkey int8) RETURNS text LANGUAGE sql AS $$ SELECT 'former' $$;
 CREATE FUNCTION bsky.post(address text) RETURNS SETOF bsky.posts_view LANGUAGE sql AS $$ SELECT * FROM bsky.posts_view $$;
@@ -92,6 +95,8 @@ INSERT INTO bsky.labels (subject_rkey, seq, cts, indexed_at, actor_id, subject_a
   VALUES (7, 1, now(), now(), 1, 1, 1, false, 'spam');
 INSERT INTO bsky.likes (rkey, rev, indexed_at, actor_id, subject_actor, subject_collection, subject_rkey, via_actor, cid)
   VALUES (2, 3, now(), 1, 4, 5, 6, 7, 'cid');
+INSERT INTO bsky.posts (rkey, rev, indexed_at, actor_id, langs) VALUES
+  (1, 3, now(), 1, '{en}'), (2, 3, now(), 1, '{en,ja}'), (3, 3, now(), 1, '{}'), (4, 3, now(), 1, NULL);
 INSERT INTO skua.filter (kind, value) VALUES ('collection', 'app.bsky.feed.*');
 CREATE TABLE skua.post_stats_1 (rkey int8, actor_id int4, likes int4, reposts int4, replies int4, quotes int4);
 INSERT INTO skua.post_stats_1 VALUES (6, 4, 1, 0, 0, 0);
@@ -139,6 +144,10 @@ TEST_F(UpgradeTest, rows_of_changed_tables_and_shown_projections_survive) {
                   "subject_rkey, via_actor, pg_typeof(via_actor), convert_from(cid, 'UTF8')) FROM "
                   "bsky.likes"),
             "2 3 1 4 5 6 7 bigint cid");
+  EXPECT_EQ(
+      value("SELECT string_agg(coalesce('(' || langs || ')', 'null'), ' ' ORDER BY rkey) FROM "
+            "bsky.posts"),
+      "(en) (en ja) () null");
   EXPECT_EQ(value("SELECT concat_ws(' ', actor_id, pg_typeof(actor_id), rkey, likes) FROM "
                   "bsky.post_stats"),
             "4 bigint 6 1");

@@ -45,7 +45,7 @@ struct Request {
   std::string last_event_id = {};
   std::string host = {};
   std::string origin = {};
-  /// The client's address without its port.
+  /// The client's address without its port (`client_address`).
   std::string address = {};
   /// Whether the client asks for a websocket.
   bool is_websocket = false;

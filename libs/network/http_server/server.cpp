@@ -26,30 +26,7 @@ constexpr std::chrono::milliseconds kStopTime{1'000};
 /// A connection is dead if the client's machine has not acknowledged data for this time.
 constexpr int kUnacknowledgedMs = 30'000;
 
-/// Returns the part of an address that counts for the limit, because an IPv6 host can choose the
-/// last 64 bits.
-std::string address_key(const asio::ip::address& address) {
-  if (address.is_v4()) return address.to_string();
-  const auto v6 = address.to_v6();
-  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string();
-  auto bytes = v6.to_bytes();
-  for (std::size_t i = 8; i < bytes.size(); ++i) bytes[i] = 0;
-  return asio::ip::address_v6(bytes).to_string();
-}
-
 }  // namespace
-
-bool is_loopback(std::string_view address) {
-  boost::system::error_code error;
-  const auto parsed = asio::ip::make_address(std::string(address), error);
-  return !error && parsed.is_loopback();
-}
-
-std::string counted_address(std::string_view address) {
-  boost::system::error_code error;
-  const auto parsed = asio::ip::make_address(std::string(address), error);
-  return error ? std::string(address) : address_key(parsed);
-}
 
 class Server::Impl {
  public:
@@ -65,14 +42,14 @@ class Server::Impl {
   asio::awaitable<void> accept();
   void admit(Tcp::socket socket);
   /// Returns the answer for a client that is not admitted.
-  std::optional<Response> refusal(const asio::ip::address& address, const std::string& key) const;
+  std::optional<Response> refusal(const std::string& address);
   void end_connections();
 
   const Options options_;
   const Routes routes_;
   std::atomic<std::size_t> open_{0};
   std::size_t refused_ = 0;
-  std::map<std::string, std::size_t> by_address_;
+  AddressCounts by_address_{options_};
   std::set<std::weak_ptr<Connection>, std::owner_less<>> connections_;
   bool stopping_ = false;
   /// Whether the thread has ended, so that timers must not be used any more.
@@ -80,7 +57,7 @@ class Server::Impl {
 
   asio::io_context io_{1};
   std::shared_ptr<Posting> posting_ = std::make_shared<Posting>(io_);
-  const ConnectionHost host_{options_, routes_, posting_};
+  const ConnectionHost host_{options_, routes_, posting_, by_address_};
   Tcp::acceptor acceptor_{io_};
   asio::steady_timer stop_timer_{io_};
   std::thread thread_;
@@ -157,18 +134,13 @@ asio::awaitable<void> Server::Impl::accept() {
   }
 }
 
-std::optional<Response> Server::Impl::refusal(const asio::ip::address& address,
-                                              const std::string& key) const {
+std::optional<Response> Server::Impl::refusal(const std::string& address) {
   if (open_ >= options_.limits.connections) {
     return error_response(503, kTooManyConnections, "the server has too many connections");
   }
-  const auto found = by_address_.find(key);
-  const bool is_exempt = options_.limits.loopback_is_exempt && address.is_loopback();
-  if (!is_exempt && found != by_address_.end() &&
-      found->second >= options_.limits.connections_per_address) {
-    return error_response(429, kTooManyConnections, "this address has too many connections");
-  }
-  return std::nullopt;
+  // The connections of a proxy count for its clients, once their requests are read.
+  if (is_proxy(address, options_.proxies)) return std::nullopt;
+  return by_address_.add(address);
 }
 
 void Server::Impl::admit(Tcp::socket socket) {
@@ -178,30 +150,27 @@ void Server::Impl::admit(Tcp::socket socket) {
   socket.set_option(Tcp::no_delay(true), error);
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMs,
                sizeof kUnacknowledgedMs);
-  const auto key = address_key(endpoint.address());
-  auto refused = refusal(endpoint.address(), key);
+  const std::string address = endpoint.address().to_string();
+  auto refused = refusal(address);
   if (refused && options_.on_limit) options_.on_limit(kTooManyConnections);
   if (refused && refused_ >= kRefusals) return;
   const bool counts = !refused;
   if (counts) {
     ++open_;
-    ++by_address_[key];
   } else {
     ++refused_;
   }
-  const auto on_end = [this, key, counts] {
+  const auto on_end = [this, address, counts] {
     if (counts) {
       --open_;
-      const auto found = by_address_.find(key);
-      if (--found->second == 0) by_address_.erase(found);
+      if (!is_proxy(address, options_.proxies)) by_address_.remove(address);
     } else {
       --refused_;
     }
     std::erase_if(connections_, [](const auto& weak) { return weak.expired(); });
     if (stopping_ && !joined_ && open_ + refused_ == 0) stop_timer_.cancel();
   };
-  const auto connection = std::make_shared<Connection>(host_, std::move(socket),
-                                                       endpoint.address().to_string(), on_end);
+  const auto connection = std::make_shared<Connection>(host_, std::move(socket), address, on_end);
   connections_.insert(connection);
   if (refused) return connection->refuse(*std::move(refused));
   connection->start();

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "http_server/client_address.hpp"
 #include "http_server/exchange.hpp"
 
 namespace skua::http_server {
@@ -30,8 +31,8 @@ struct Limits {
   std::size_t connections = 256;
   /// The limit for the connections of one IPv4 address or of one /64 of IPv6.
   std::size_t connections_per_address = 32;
-  /// Whether loopback addresses have no limit of their own. Behind a reverse proxy all clients have
-  /// a loopback address.
+  /// Whether loopback addresses have no limit of their own. Behind a reverse proxy that
+  /// Server::Options::proxies does not name, all clients can have a loopback address.
   bool loopback_is_exempt = true;
   /// The time from the connection to the end of the request, including the body.
   std::chrono::milliseconds request_time{10'000};
@@ -68,6 +69,9 @@ class Server {
     std::vector<std::string> hosts = {};
     /// The name of the setting that fills `hosts`, for the text of the refusal.
     std::string hosts_setting = {};
+    /// The reverse proxies whose header X-Forwarded-For names the client (`client_address`). Their
+    /// connections count for the client's address. Other clients cannot use the header.
+    std::vector<AddressRange> proxies = {};
     /// Called on the server's thread for each client beyond the limits, with the client's error:
     /// `kTooManyConnections` or `kConsumerTooSlow`. With null these clients are not counted.
     std::function<void(std::string_view error)> on_limit = nullptr;
@@ -107,12 +111,5 @@ class Server {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// Whether an IP address is a loopback address. False for text that is not an address.
-bool is_loopback(std::string_view address);
-
-/// Returns the part of an IP address that the limits count: an IPv6 address without its last 64
-/// bits, which its host can choose. Text that is not an address stays unchanged.
-std::string counted_address(std::string_view address);
 
 }  // namespace skua::http_server

@@ -38,11 +38,10 @@ const SampleOf<records::Post> kPostSample({
                           reference("quote", "t.quote_collection", true), "t.is_deleted",
                           "(SELECT did FROM bsky.actors WHERE ARRAY[id] = t.mentions)",
                           "t.all_tags", "t.links", "t.link_hosts", "t.images_without_alt"}),
-    .expected =
-        "#skua \"quoted\" \\ "
-        "{x}|{en,pt-BR}|{\"a,b\",\"c\\\"d\"}|{nudity}|skua|app.bsky.embed.recordWithMedia|" +
-        with_cid(kPostUri) + "|" + with_cid(kRootUri) + "|" + with_cid(kFeedUri) +
-        "|f|did:plc:mentioned|{skua,\"a,b\",\"c\\\"d\"}|{https://A.test/x}|{a.test}|1",
+    .expected = "#skua \"quoted\" \\ "
+                "{x}|en pt-BR|{\"a,b\",\"c\\\"d\"}|{nudity}|skua|app.bsky.embed.recordWithMedia|" +
+                with_cid(kPostUri) + "|" + with_cid(kRootUri) + "|" + with_cid(kFeedUri) +
+                "|f|did:plc:mentioned|{skua,\"a,b\",\"c\\\"d\"}|{https://A.test/x}|{a.test}|1",
     // A post has images or a video.
     .empty = "has_video",
 });

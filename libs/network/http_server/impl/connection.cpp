@@ -27,6 +27,26 @@ constexpr std::chrono::milliseconds kCancelAgain{100};
 
 }  // namespace
 
+std::optional<Response> AddressCounts::add(const std::string& address) {
+  std::size_t& count = counts_[counted_address(address)];
+  const bool is_exempt = options_.limits.loopback_is_exempt && is_loopback(address);
+  if (!is_exempt && count >= options_.limits.connections_per_address) {
+    return error_response(429, kTooManyConnections, "this address has too many connections");
+  }
+  ++count;
+  return std::nullopt;
+}
+
+void AddressCounts::remove(const std::string& address) {
+  const auto found = counts_.find(counted_address(address));
+  if (--found->second == 0) counts_.erase(found);
+}
+
+Connection::~Connection() {
+  if (counted_client_) host_.by_address.remove(*counted_client_);
+  on_end_();
+}
+
 Connection::Connection(const ConnectionHost& host, Tcp::socket socket, std::string address,
                        std::function<void()> on_end)
     : host_(host),
@@ -117,6 +137,7 @@ asio::awaitable<void> Connection::serve() {
     if (!is_late_) co_return;
     reading.refusal = error_response(408, "RequestTimeout", "the request took too long");
   }
+  if (!reading.refusal) reading.refusal = count_client(reading.request.address);
   if (reading.refusal) {
     const auto response = *reading.refusal;
     co_await respond(response);
@@ -138,6 +159,17 @@ asio::awaitable<void> Connection::serve() {
                    : make_event_stream(std::move(socket_));
     co_await stream(source);
   }
+}
+
+std::optional<Response> Connection::count_client(const std::string& client) {
+  if (!is_proxy(address_, host_.options.proxies)) return std::nullopt;
+  auto refused = host_.by_address.add(client);
+  if (!refused) {
+    counted_client_ = client;
+  } else if (host_.options.on_limit) {
+    host_.options.on_limit(kTooManyConnections);
+  }
+  return refused;
 }
 
 asio::awaitable<std::optional<Exchange::Answer>> Connection::ask_handler(

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,11 +16,28 @@
 
 namespace skua::http_server {
 
+/// The number of open connections of each address. Of the server's thread.
+class AddressCounts {
+ public:
+  /// `options` must outlive the object.
+  explicit AddressCounts(const Server::Options& options) : options_(options) {}
+
+  /// Adds a connection of an address. Returns an answer, and adds nothing, if the address has as
+  /// many as it may.
+  std::optional<Response> add(const std::string& address);
+  void remove(const std::string& address);
+
+ private:
+  const Server::Options& options_;
+  std::map<std::string, std::size_t> counts_;
+};
+
 /// The parts of the server that its connections use.
 struct ConnectionHost {
   const Server::Options& options;
   const Server::Routes& routes;
   std::shared_ptr<Posting> posting;
+  AddressCounts& by_address;
 };
 
 /// One client, from its connection to its end, with one request and its answer or stream. A
@@ -28,7 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// `host` must outlive the connection. The destructor calls `on_end`.
   Connection(const ConnectionHost& host, Tcp::socket socket, std::string address,
              std::function<void()> on_end);
-  ~Connection() { on_end_(); }
+  ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -42,6 +61,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   asio::awaitable<void> serve();
+  /// Counts the connection of a proxy for its client. Returns an answer if the client has too many.
+  std::optional<Response> count_client(const std::string& client);
   /// Ends the reading of a request that takes too long.
   void end_reading();
   asio::awaitable<void> respond(Response response);
@@ -67,6 +88,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Watchdog watchdog_;
   boost::beast::flat_buffer buffer_;
   std::unique_ptr<Channel> channel_;
+  /// The client behind a proxy for which the connection counts.
+  std::optional<std::string> counted_client_;
   /// The reason why the stream must end.
   std::optional<StreamEnd> end_;
   /// Whether the request took too long.

@@ -69,6 +69,18 @@ Request request_of(const Header& header) {
   return request;
 }
 
+/// Returns the header X-Forwarded-For. A proxy can add a header of its own below that of the
+/// client.
+std::string forwarded_for(const Header& header) {
+  std::string all;
+  const auto [first, end] = header.equal_range("X-Forwarded-For");
+  for (auto field = first; field != end; ++field) {
+    if (!all.empty()) all += ',';
+    all += text_of(field->value());
+  }
+  return all;
+}
+
 /// Returns the answer to a request whose body no handler gets.
 std::optional<Response> body_refusal(const Parser& parser, Method method, const Limits& limits) {
   if (method == Method::Get) {
@@ -195,7 +207,7 @@ asio::awaitable<Reading> read_request(Tcp::socket& socket, beast::flat_buffer& b
   co_await http::async_read_header(socket, buffer, parser, token);
   if (!error) {
     reading.request = request_of(parser.get());
-    reading.request.address = address;
+    reading.request.address = client_address(address, forwarded_for(parser.get()), options.proxies);
     find_handler(parser, options, routes, reading);
     if (reading.refusal) co_return reading;
     if (!parser.is_done()) {

@@ -26,7 +26,8 @@ struct Reading {
 };
 
 /// Reads the request of a client and finds its route. Does not read a body that is refused. The
-/// caller limits the time. `address` is the client's address. The arguments must outlive the call,
+/// caller limits the time. `address` is the address of the
+/// connection. The arguments must outlive the call,
 /// and the routes must outlive the result. `buffer` limits the headers of the chunks of a body.
 asio::awaitable<Reading> read_request(Tcp::socket& socket, boost::beast::flat_buffer& buffer,
                                       const std::string& address, const Server::Options& options,

@@ -10,7 +10,7 @@ const TableDefinition<Post>& table_definition<Post>() {
   static const auto kColumns =
       ColumnList<Post>()
           .column<&Post::text>("text")
-          .column<&Post::langs>("langs")
+          .words<&Post::langs>("langs")
           .column<&Post::tags>("tags")
           .column<&Post::labels>("labels")
           .json<&Post::facets_json>("facets")

@@ -110,6 +110,10 @@ void print_end(const backfill::BackfillMetrics& end, bool is_stopped) {
       fmt::print("{} left out: stored whole as of the listed revision\n",
                  counted(lists.current, "account"));
     }
+    if (lists.foreign > 0) {
+      fmt::print("{} left out: of groups that this database does not own\n",
+                 counted(lists.foreign, "account"));
+    }
     if (lists.surplus > 0) {
       fmt::print("{} left out: their hosts name far more accounts than were announced\n",
                  counted(lists.surplus, "entry"));
@@ -147,10 +151,12 @@ int run_backfill(const Invocation& invocation) {
   BackfillRequest request = backfill_request(invocation);
   options.accounts = backfill_accounts(invocation, database_url);
   app::check_database(database_url, options.durability);
+  app::state_groups(database_url, invocation[kGroups]);
   look_up_accounts(request);
 
   auto session = ask(database_url);
   const Timestamp started_at = postgres::server_time(*session);
+  leave_out_foreign(*session, request);
   if (invocation[kBootstrap]) begin_bootstrap(*session);
   options.is_alone = backfill::bootstrap_is_open(*session);
   queue_request(*session, request);
@@ -293,6 +299,7 @@ CommandSpecs backfill_commands() {
             kLargestRepository,
             kDatabase,
             kAllowUnsafeDatabase,
+            kGroups,
             kDidDocs,
             kVerifyRepository,
             kHandles,

@@ -20,6 +20,7 @@
 
 #include "addresses.hpp"
 #include "atproto/syntax.hpp"
+#include "backfill/discovery/audit.hpp"
 #include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "option.hpp"
@@ -27,6 +28,7 @@
 #include "repo/car.hpp"
 #include "repo/commit.hpp"
 #include "settings.hpp"
+#include "tables/account_groups.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/spooled_body.hpp"
 #include "watch_backfill.hpp"
@@ -226,10 +228,10 @@ atproto::Tid read_tid(const SettingValue& given) {
 BackfillRequest backfill_request(const Invocation& invocation, const RequestOptions& options) {
   BackfillRequest request;
   request.lists = lists_of(invocation, options);
-  request.accounts = account_choice(invocation, invocation[options.who], invocation[options.files],
-                                    options.files.name);
+  request.accounts = account_choice(invocation, invocation[options.who]);
+  request.listed = account_choice(invocation, {}, invocation[options.files], options.files.name);
   request.since = invocation[kSinceRev];
-  if (request.since && request.accounts.names.empty()) {
+  if (request.since && request.accounts.names.empty() && request.listed.names.empty()) {
     throw UsageError("--since-rev: it needs accounts, by name");
   }
   request.jobs = jobs_of_files(invocation, request.problems);
@@ -237,14 +239,33 @@ BackfillRequest backfill_request(const Invocation& invocation, const RequestOpti
 }
 
 void look_up_accounts(BackfillRequest& request) {
-  for (std::string& did : look_up(request.accounts, request.problems)) {
-    NewJob& job = request.jobs.emplace_back();
-    job.did = std::move(did);
-    job.since = request.since;
-  }
+  request.named = look_up(request.accounts, request.problems);
+  const auto add = [&](const std::vector<std::string>& dids) {
+    for (const std::string& did : dids) {
+      NewJob& job = request.jobs.emplace_back();
+      job.did = did;
+      job.since = request.since;
+    }
+  };
+  add(request.named);
+  add(look_up(request.listed, request.problems));
 }
 
-void queue_request(postgres::Session& session, const BackfillRequest& request, Again again) {
+void leave_out_foreign(postgres::Session& session, BackfillRequest& request) {
+  const atproto::GroupSet owned = tables::load_account_groups(session).owned;
+  for (const std::string& did : request.named) {
+    if (owned.has_account(did)) continue;
+    throw tables::GroupsRefused(fmt::format("{}: the account is of {}: nothing was queued", did,
+                                            tables::foreign_text(did)));
+  }
+  const std::size_t foreign = backfill::leave_out_foreign(session, request.jobs);
+  if (foreign == 0) return;
+  print_progress(fmt::format("{} left out: of groups that this database does not own",
+                             counted(foreign, "repository")));
+}
+
+void queue_request(postgres::Session& session, BackfillRequest request, Again again) {
+  leave_out_foreign(session, request);
   std::size_t queued = 0;
   const std::span<const NewJob> jobs = request.jobs;
   for (std::size_t begin = 0; begin < jobs.size(); begin += kJobsAtOnce) {

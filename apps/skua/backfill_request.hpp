@@ -58,8 +58,12 @@ inline const OptionUse kVerifyRepository{
 
 /// The jobs and lists to queue. Problems have been printed to stderr and counted.
 struct BackfillRequest {
-  /// The accounts, which `look_up_accounts` turns into jobs.
+  /// The accounts that the command line names, and those of its files. `look_up_accounts` turns
+  /// them into jobs.
   AccountChoice accounts;
+  AccountChoice listed;
+  /// The DIDs of `accounts`, after `look_up_accounts`.
+  std::vector<std::string> named;
   std::optional<atproto::Tid> since;
   std::vector<backfill::NewJob> jobs;
   std::vector<backfill::HostList> lists;
@@ -73,9 +77,14 @@ BackfillRequest backfill_request(const Invocation& invocation,
 /// Looks handles up, and adds the jobs of the accounts.
 void look_up_accounts(BackfillRequest& request);
 
-/// Queues the request, due now, and prints the number of jobs and lists to stdout. `again` says
+/// Leaves out the jobs of accounts whose group the database does not own, and prints their number.
+/// Throws tables::GroupsRefused if the command line names such an account.
+void leave_out_foreign(postgres::Session& session, BackfillRequest& request);
+
+/// Queues the request without the accounts of foreign groups (`leave_out_foreign`), due now, and
+/// prints the number of jobs and lists to stdout. `again` says
 /// whether finished jobs and lists are queued again.
-void queue_request(postgres::Session& session, const BackfillRequest& request,
+void queue_request(postgres::Session& session, BackfillRequest request,
                    backfill::Again again = backfill::Again::Yes);
 
 /// Reads the options of downloads: `--concurrency`, `--per-host`, `--largest-repository`, and the

@@ -294,6 +294,7 @@ class ExportWriter {
     if (const auto& continued = file.continued()) {
       checkpoint = *continued;
       bounds = {checkpoint.first_key, checkpoint.last_key};
+      if (work_.named.source.key) bounds->drawn = exports::read_drawn(session_, work_.named.source);
     } else {
       bounds = key_bounds();
       if (bounds) {
@@ -331,7 +332,7 @@ class ExportWriter {
                    exports::KeyBounds bounds) {
     const bool is_saved = !work_.is_one_snapshot;
     if (is_saved) file.save(checkpoint);
-    exports::KeyRanges ranges({checkpoint.next_key, bounds.last}, work_.rows_a_range);
+    exports::KeyRanges ranges({checkpoint.next_key, bounds.last, bounds.drawn}, work_.rows_a_range);
     while (const auto range = ranges.next()) {
       const std::uint64_t rows = read(range, bounds);
       ranges.complete(rows);

@@ -265,6 +265,7 @@ app::IndexerOptions indexer_options(const Invocation& invocation) {
   options.fail_over_margin = invocation[kFailoverMargin];
   options.database_url = require_database(invocation);
   options.durability = durability(invocation);
+  options.groups = invocation[kGroups];
   options.verify = invocation[kVerify];
   options.resync = invocation[kResync];
   options.accounts = network_accounts(invocation);

@@ -248,7 +248,8 @@ int repo_resync(const Invocation& invocation) {
   const std::string database_url = require_database(invocation);
   const std::chrono::seconds every = invocation[kStatsInterval];
   BackfillRequest request = backfill_request(invocation);
-  if (request.accounts.names.empty() && request.jobs.empty() && request.problems == 0) {
+  if (request.accounts.names.empty() && request.listed.names.empty() && request.jobs.empty() &&
+      request.problems == 0) {
     throw UsageError("repo resync: name accounts, files of them with --file, or CAR files");
   }
   const auto options_of_round = [&] {
@@ -266,6 +267,10 @@ int repo_resync(const Invocation& invocation) {
   std::optional<app::BackfillRunOptions> options = options_of_round();
   app::check_database(database_url, options->durability);
   look_up_accounts(request);
+  {
+    postgres::Session session(database_url, postgres::process_name("skua repo resync"));
+    leave_out_foreign(session, request);
+  }
   if (request.jobs.empty()) return kFailure;
 
   bool all_well = request.problems == 0;

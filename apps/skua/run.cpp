@@ -298,8 +298,9 @@ CommandSpecs run_commands() {
   const std::vector<OptionUse> accounts = {kVerify, kResync, kAuditEvery,        kHandles, kDns,
                                            kPlc,    kCaFile, kAllowPrivateHosts, kPlcTail};
   const std::vector<OptionUse> process = {
-      kDatabase, kAllowUnsafeDatabase, kDecodeThreads, kStatsInterval, kConsumerThreads, kHttp,
-      kHttpHost, kBehindAfter,         kQuietAfter,    kAdminTokenFile};
+      kDatabase,      kAllowUnsafeDatabase, kGroups,        kDecodeThreads,
+      kStatsInterval, kConsumerThreads,     kHttp,          kHttpHost,
+      kBehindAfter,   kQuietAfter,          kAdminTokenFile};
   const std::vector<OptionUse> backfill = {
       kBackfillWho,     kBackfillFiles, kBackfillHosts, kBackfillCollections,
       kBackfillNetwork, kConcurrency,   kPerHost,       kLargestRepository};

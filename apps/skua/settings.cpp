@@ -121,6 +121,14 @@ std::chrono::seconds read_audit_interval(const SettingValue& given) {
   return duration(given, std::chrono::minutes(1), std::chrono::days(365));
 }
 
+atproto::GroupSet read_groups(const SettingValue& given) {
+  if (const auto groups = atproto::GroupSet::parse(given.value)) return *groups;
+  throw UsageError(
+      fmt::format("{}: '{}' are no groups: name numbers from 0 to 63 and ranges of them, such as "
+                  "0-31,40",
+                  given.origin, given.value));
+}
+
 std::string read_signal_collection(const SettingValue& given) {
   if (!atproto::is_nsid(given.value)) {
     throw UsageError(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "addresses.hpp"
+#include "atproto/account_group.hpp"
 #include "documents/handle_check.hpp"
 #include "http_server/client_address.hpp"
 #include "option.hpp"
@@ -43,6 +44,8 @@ sources::CursorChoice read_cursor(const SettingValue& given);
 /// Reads the interval of audits. Zero switches audits off.
 std::chrono::seconds read_audit_interval(const SettingValue& given);
 std::string read_signal_collection(const SettingValue& given);
+/// Reads groups of accounts, such as 0-31,40.
+atproto::GroupSet read_groups(const SettingValue& given);
 
 /// Returns the number of threads that decode. Without the setting it is half the number of cores,
 /// because PostgreSQL needs the other half. With verification it is the number of cores, because
@@ -55,6 +58,12 @@ inline const Setting<OptionalText> kDatabase(
      .meaning = "The PostgreSQL database, postgresql://user@host/name",
      .key = "database_url"},
     read_database);
+inline const Setting<std::optional<atproto::GroupSet>> kGroups(
+    {.name = "--groups",
+     .type = "GROUPS",
+     .meaning = "The groups of accounts (0 to 63) that a new database stores, such as 0-31,40; by "
+                "default all. The database keeps them"},
+    read_groups);
 inline const Setting<std::vector<SettingValue>> kRelay(
     {.name = "--relay",
      .type = "URL",

@@ -204,7 +204,7 @@ class HandleVerifierTest : public test::PostgresTest {
                           "ON CONFLICT (did) DO UPDATE SET did = excluded.did RETURNING id",
                           did));
     const std::string name = handle.empty() ? did.substr(8) + ".example" : handle;
-    const writer::HandleClaim claim{std::stoi(id), name, clock_.time()};
+    const writer::HandleClaim claim{std::stoll(id), name, clock_.time()};
     postgres::Transaction transaction(session());
     writer::Effects effects;
     writer::write_handle_claims(session(), std::vector{claim}, clock_.time(), effects);

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/account_number.hpp"
+
 namespace skua::exports::key_ranges_test {
 namespace {
 
@@ -44,6 +46,29 @@ TEST(KeyRanges, CoverAllKeysOnce) {
     }
   }
   expect_whole(all_ranges({kLeast, kMost}, 1000, 0), {kLeast, kMost});
+}
+
+// Account numbers: five values of the sequence in each of 64 groups, and the gaps between them.
+TEST(KeyRanges, CountNoGapsBetweenGroups) {
+  const KeyBounds bounds{number_in_group(0, 3), number_in_group(63, 2), 5};
+  for (const std::uint64_t keys : {1, 7, 20, 1000}) {
+    KeyRanges ranges(bounds, keys);
+    std::vector<KeyBounds> all;
+    while (const auto range = ranges.next()) {
+      all.push_back(*range);
+      std::uint64_t rows = 0;
+      for (unsigned group = 0; group < kAccountGroups; ++group) {
+        for (std::int64_t drawn = 1; drawn <= 5; ++drawn) {
+          const auto key = number_in_group(static_cast<AccountGroup>(group), drawn);
+          if (key >= range->first && key <= range->last) ++rows;
+        }
+      }
+      ranges.complete(rows);
+    }
+    expect_whole(all, bounds);
+    EXPECT_LT(all.size(), 64 * 6 / keys + 10) << keys;
+  }
+  EXPECT_NEAR(part_before(bounds, number_in_group(32, 0)), 0.5, 0.01);
 }
 
 TEST(KeyRanges, HaveAboutTheChosenNumberOfRows) {

@@ -1,5 +1,6 @@
 #include "ids/resolver.hpp"
 
+#include <cstdint>
 #include <map>
 #include <random>
 #include <string>
@@ -10,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "atproto/account_group.hpp"
 #include "base/account_number.hpp"
 #include "ids/actor_ids.hpp"
 #include "support/made_events.hpp"
@@ -75,7 +77,7 @@ TEST_F(ResolverTest, fills_in_an_event_and_its_references) {
   const auto& follow = std::get<records::Follow>(batch[1].record().record);
   EXPECT_EQ(value("SELECT did FROM bsky.actors WHERE id = " + std::to_string(follow.subject.id)),
             "did:plc:c");
-  EXPECT_EQ(value("SELECT string_agg(did, ' ' ORDER BY id) FROM bsky.actors"),
+  EXPECT_EQ(value("SELECT string_agg(did, ' ' ORDER BY id & 70368744177663) FROM bsky.actors"),
             "did:plc:a did:plc:b did:plc:c");
   EXPECT_EQ(value("SELECT DISTINCT indexed_at FROM bsky.actors"), "2026-01-02 00:00:00+00");
 }
@@ -146,7 +148,7 @@ TEST_F(ResolverTest, accounts_that_exist_burn_no_ids) {
                         made_write("did:plc:c", kFollow, kKey, 5, made_follow("did:plc:a")));
   resolve(batch);
   EXPECT_EQ(batch[0].actor_id, 1);
-  EXPECT_EQ(batch[1].actor_id, 3);
+  EXPECT_EQ(drawn_of(batch[1].actor_id), 3);
   EXPECT_EQ(value("SELECT last_value FROM bsky.actors_id_seq"), "3");
 }
 
@@ -248,7 +250,7 @@ TEST_F(ResolverTest, may_be_called_again_after_the_server_failed) {
     session().run("ALTER TABLE bsky.away RENAME TO " + std::string(table));
   }
   EXPECT_TRUE(resolve(batch).empty());
-  EXPECT_EQ(value("SELECT concat_ws(' ', (SELECT max(id) FROM bsky.actors), "
+  EXPECT_EQ(value("SELECT concat_ws(' ', skua.newest_drawn_number(), "
                   "(SELECT last_value FROM bsky.actors_id_seq), (SELECT count(*) FROM bsky.posts), "
                   "(SELECT count(*) FROM bsky.rkeys))"),
             "2 2 1 1");
@@ -315,7 +317,7 @@ class ResolverRaceTest : public ResolverTest {
 TEST_F(ResolverRaceTest, threads_of_one_process_burn_no_id) {
   race({&ids_, &ids_, &ids_, &ids_, &ids_, &ids_}, 15);
   expect_ids_as_stored();
-  EXPECT_EQ(value("SELECT max(id) = count(*) FROM bsky.actors"), "t");
+  EXPECT_EQ(value("SELECT skua.newest_drawn_number() = count(*) FROM bsky.actors"), "t");
   EXPECT_EQ(value("SELECT last_value = (SELECT count(*) FROM bsky.actors) "
                   "FROM bsky.actors_id_seq"),
             "t");
@@ -376,7 +378,7 @@ TEST_F(ResolverCopyTest, what_is_there_already_stays_as_it_is) {
   EXPECT_EQ(count("bsky.actors"), 1 + kMany + kMany / 2);
   EXPECT_EQ(count("bsky.posts"), kMany + kMany / 2);
   EXPECT_EQ(count("bsky.posts WHERE rev = 7"), marked);
-  EXPECT_EQ(value("SELECT max(id) = count(*) FROM bsky.actors"), "t");
+  EXPECT_EQ(value("SELECT skua.newest_drawn_number() = count(*) FROM bsky.actors"), "t");
 }
 
 /// A process that has read all accounts does not expect accounts of another process.
@@ -457,12 +459,15 @@ TEST_F(ResolverCopyTest, numbers_that_were_not_used_are_kept) {
   EXPECT_THAT(numbers.take(session(), 7), testing::UnorderedElementsAre(1, 2, 3, 4, 5, 6, 7));
 }
 
-/// The sequence returns numbers that accounts have, as after a restore of the rows alone.
+/// The sequence returns numbers that accounts have, as after a restore of the rows alone. The
+/// numbers of the database have no groups: with groups, a number of the sequence conflicts only if
+/// the group is the same, too.
 class ResolverBehindTest : public ResolverTest {
  protected:
   void SetUp() override {
     ResolverTest::SetUp();
     session().run(
+        "UPDATE skua.account_groups SET numbers_have_group = false; "
         "INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE "
         "SELECT n, 'did:plc:old' || n, now() FROM generate_series(1, 500) AS n");
   }
@@ -518,6 +523,62 @@ TEST_F(ResolverBehindTest, is_mended_at_the_start) {
   EXPECT_EQ(value("SELECT last_value FROM bsky.actors_id_seq"), "900");
 }
 
+TEST_F(ResolverTest, a_sequence_behind_numbers_with_groups_is_raised) {
+  session().run(
+      "INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE "
+      "SELECT (g::int8 << 46) + n, 'did:plc:old' || g || '_' || n, now() "
+      "FROM generate_series(0, 63) AS g, generate_series(1, 120) AS n");
+  for (const int many : {100, 3}) {
+    std::vector<ResolvedEvent> batch;
+    for (int i = 0; i < many; ++i) {
+      const std::string did = "did:plc:n" + std::to_string(i) + "of" + std::to_string(many);
+      batch.push_back({made_write(did, kFollow, kKey, 1, made_follow(did))});
+    }
+    EXPECT_TRUE(resolve(batch).empty());
+    EXPECT_EQ(value("SELECT skua.newest_drawn_number() <= last_value FROM bsky.actors_id_seq"),
+              "t");
+    session().run("SELECT setval('bsky.actors_id_seq', 1)");
+  }
+  EXPECT_EQ(count("bsky.actors"), 64 * 120 + 103);
+  EXPECT_EQ(
+      value(
+          "SELECT bool_and(id >> 46 = bsky.account_group(did)) FROM bsky.actors WHERE did ~ 'of'"),
+      "t");
+}
+
+TEST_F(ResolverTest, numbers_carry_the_group_of_their_account) {
+  for (const int many : {5, 100}) {
+    std::vector<ResolvedEvent> batch;
+    for (int i = 0; i < many; ++i) {
+      const std::string did = "did:plc:n" + std::to_string(i) + "of" + std::to_string(many);
+      batch.push_back({made_write(did, kFollow, kKey, 1, made_follow("did:plc:friend"))});
+    }
+    EXPECT_TRUE(resolve(batch).empty());
+    for (const ResolvedEvent& event : batch) {
+      EXPECT_EQ(group_of(event.actor_id), atproto::account_group(event.event.did));
+    }
+  }
+  EXPECT_EQ(value("SELECT bool_and(id >> 46 = bsky.account_group(did)) FROM bsky.actors"), "t");
+  EXPECT_EQ(value("SELECT count(DISTINCT id & (1::int8 << 46) - 1) FROM bsky.actors"), "106");
+}
+
+TEST_F(ResolverTest, an_event_of_a_foreign_group_is_a_conflict) {
+  const auto group = atproto::account_group("did:plc:own");
+  session().run("UPDATE skua.account_groups SET owned = '{" + std::to_string(group) + "}'");
+  std::string foreign = "did:plc:a";
+  while (atproto::account_group(foreign) == group) foreign += 'a';
+  std::vector<ResolvedEvent> batch;
+  batch.push_back({made_write("did:plc:own", kFollow, kKey, 1, made_follow(foreign))});
+  batch.push_back({made_write(foreign, kFollow, kKey, 1, made_follow("did:plc:own"))});
+  const auto conflicts = resolve(batch);
+  ASSERT_EQ(conflicts.size(), 1U);
+  EXPECT_EQ(conflicts[0].index, 1U);
+  EXPECT_EQ(conflicts[0].reason, "the account is of group " +
+                                     std::to_string(atproto::account_group(foreign)) +
+                                     ", which this database does not own");
+  EXPECT_EQ(count("bsky.actors"), 2) << "an account that a record mentions has a number";
+}
+
 TEST_F(ResolverTest, a_did_that_collides_gives_its_numbers_back) {
   ids_.actors.set_holds_all(true);
   session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:n7', now())");
@@ -555,7 +616,7 @@ TEST_F(ResolverTest, accounts_of_another_process_burn_no_ids) {
 }
 
 TEST_F(ResolverTest, a_sequence_without_numbers_is_no_fault_of_the_data) {
-  session().run("SELECT setval('bsky.actors_id_seq', 9223372036854775807)");
+  session().run("SELECT setval('bsky.actors_id_seq', 70368744177663)");
   for (const int many : {1, 100}) {
     std::vector<ResolvedEvent> batch;
     for (int i = 0; i < many; ++i) {

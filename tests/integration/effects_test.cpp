@@ -162,6 +162,8 @@ TEST_F(EffectsTest, the_changes_of_an_account_are_in_the_order_of_its_revisions)
 }
 
 TEST_F(EffectsTest, statuses_and_handles_that_change_are_changes) {
+  // The changes of handles are in the order of the numbers.
+  session().run("UPDATE skua.account_groups SET numbers_have_group = false");
   const auto status = [](bool active, const std::string& why, int second, bool purge = false) {
     UnresolvedEvent event = test::actor_event(kAlice);
     event.body = event::AccountChange{active, why, test::at(second), purge, {20}};

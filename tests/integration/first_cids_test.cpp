@@ -261,7 +261,9 @@ TEST_F(FirstCidsTest, retention_finds_no_stub_that_must_stay) {
   write(process, write_of(kAlice, kPost, 1, version(kAlice, 1, 0)));
   write(process, write_of(kBob, kLike, 1, reaction(kLike, strong_reference(kAlice, 2, 0))));
   session().run(
-      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) VALUES (1, 77, 0, now())");
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) SELECT id, 77, 0, now() FROM "
+      "bsky.actors WHERE did = '" +
+      std::string(kAlice) + "'");
   const auto expire = [&] {
     postgres::Transaction transaction(session());
     const ExpiredCounts found = discard_expired(

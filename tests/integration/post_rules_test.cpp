@@ -447,7 +447,8 @@ class PostRulesQueueTest : public PostRulesTest {
         "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid) SELECT p.actor_id, g, 1, "
         "now(), '' FROM bsky.posts AS p, generate_series(1, {0}) AS g WHERE p.actor_id = "
         "bsky.actor_id('{1}'); INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, "
-        "parent_actor, parent_rkey, root_actor, root_rkey) SELECT 900, p.actor_id * 100000 + "
+        "parent_actor, parent_rkey, root_actor, root_rkey) SELECT 900, (p.actor_id & "
+        "70368744177663) * 100000 + "
         "p.rkey, 1, now(), '', p.actor_id, p.rkey, p.actor_id, p.rkey FROM bsky.posts AS p WHERE "
         "p.actor_id = bsky.actor_id('{1}') AND p.rkey <= {0}",
         count, did(account)));

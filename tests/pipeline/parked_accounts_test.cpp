@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "accounts/fake_accounts.hpp"
+#include "atproto/account_group.hpp"
 #include "pipeline/cursor_saver.hpp"
 #include "pipeline/decoder.hpp"
 #include "pipeline/pipeline.hpp"
@@ -75,6 +77,7 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
                                                    .decode_threads = decode_threads,
                                                    .in_flight = limits,
                                                    .verification = &verification_->verification(),
+                                                   .groups = groups_,
                                                    .gaps = &heads_},
                                    *pool_);
     pool_->start();
@@ -151,6 +154,7 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
   std::vector<Account> honest_;
   Account silent_{kSilent, SignedRepository(atproto::Curve::k256, 30)};
   std::int64_t seq_ = 0;
+  atproto::GroupSet groups_;
   postgres::Runtime runtime_{database_.url(), clock_,
                              [](const std::string& what) { ADD_FAILURE() << what; }};
   std::unique_ptr<writer::WorkerPool> pool_;
@@ -337,6 +341,43 @@ TEST_F(ParkedAccountsTest, an_account_beyond_its_share_is_downloaded_later_and_d
   EXPECT_EQ(rows_of(waits.did), 100U);
   close();
   EXPECT_EQ(state_of(waits.did), "desynchronized, due");
+}
+
+TEST_F(ParkedAccountsTest, a_foreign_account_costs_no_look_up_and_no_place) {
+  Account& own = honest_.front();
+  groups_ = atproto::GroupSet::parse(std::to_string(atproto::account_group(own.did))).value();
+  const auto foreign = std::find_if(honest_.begin(), honest_.end(), [&](const Account& account) {
+    return !groups_.has_account(account.did);
+  });
+  ASSERT_NE(foreign, honest_.end());
+  // The directory does not answer, so each message of the account would stay.
+  accounts_.hold(foreign->did);
+  open(100, 2, 2);
+  for (int i = 0; i < 60; ++i) push("#commit", commit(*foreign, 100'000));
+  push("#identity", {{"did", foreign->did}, {"time", "2026-01-02T03:04:05Z"}});
+  push("#account", {{"did", foreign->did}, {"active", false}, {"time", "2026-01-02T03:04:05Z"}});
+  push("#commit", commit(own));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(errc::foreign_account), 62U);
+  EXPECT_EQ(dropped(), 62U);
+  EXPECT_EQ(pipeline_->intake().frames, 63U);
+  EXPECT_EQ(rows_of(own.did), 1U);
+  EXPECT_EQ(state_of(foreign->did), "");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.actors"), "1");
+}
+
+TEST_F(ParkedAccountsTest, the_cursor_has_the_time_of_a_foreign_message) {
+  groups_ = atproto::GroupSet::parse("0").value();
+  const auto foreign = std::find_if(honest_.begin(), honest_.end(), [&](const Account& account) {
+    return !groups_.has_account(account.did);
+  });
+  ASSERT_NE(foreign, honest_.end());
+  open();
+  json body = commit(*foreign);
+  body["time"] = "2026-01-01T23:59:58Z";
+  push("#commit", body);
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(format_datetime(pipeline_->watermark()->time), "2026-01-01T23:59:58.000000Z");
 }
 
 TEST_F(ParkedAccountsTest, who_waits_for_the_directory_loses_nothing) {

@@ -16,6 +16,9 @@ namespace {
 /// time, except some.
 const std::string kUndo = R"(
 DROP SCHEMA projections CASCADE;
+ALTER SEQUENCE bsky.actors_id_seq NO MAXVALUE;
+DROP TABLE skua.account_groups;
+DELETE FROM skua.reader_tables WHERE name = 'account_groups';
 DROP INDEX bsky.posts_out_of_order, bsky.reposts_out_of_order;
 DROP TABLE skua.trusted_accounts CASCADE;
 ALTER TABLE bsky.records DROP COLUMN block CASCADE;
@@ -123,6 +126,7 @@ TEST_F(UpgradeTest, a_database_of_migration_62_gets_the_schema_of_a_new_one) {
   const std::string after = value(test::kSchemaText);
   EXPECT_TRUE(after == before_) << test::first_difference(before_, after);
   EXPECT_TRUE(pending_changes(session(), schema_).empty());
+  EXPECT_EQ(value("SELECT numbers_have_group FROM skua.account_groups"), "t");
 }
 
 TEST_F(UpgradeTest, rows_of_changed_tables_and_shown_projections_survive) {
@@ -148,6 +152,9 @@ TEST_F(UpgradeTest, rows_of_changed_tables_and_shown_projections_survive) {
                   "bsky.post_stats"),
             "4 bigint 6 1");
   EXPECT_EQ(value("SELECT skua.is_logging_changes()::text"), "true");
+  // Accounts have plain numbers, and so will new ones.
+  EXPECT_EQ(value("SELECT numbers_have_group FROM skua.account_groups"), "f");
+  EXPECT_EQ(value("SELECT skua.new_account_number('did:plc:b')"), "2");
 }
 
 TEST_F(UpgradeTest, a_view_of_a_user_is_named_and_nothing_changes) {

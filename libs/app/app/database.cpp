@@ -6,6 +6,7 @@
 #include "postgres/migrations.hpp"
 #include "postgres/session.hpp"
 #include "postgres/table_layout.hpp"
+#include "tables/account_groups.hpp"
 #include "tables/change_log.hpp"
 #include "writer/worker_pool.hpp"
 #include "writer/write_policy.hpp"
@@ -54,6 +55,12 @@ void check_database(const std::string& url, Durability durability) {
 
 void check_database_to_read(const std::string& url) {
   check(url, {.writes = false});
+}
+
+atproto::GroupSet state_groups(const std::string& url,
+                               const std::optional<atproto::GroupSet>& stated) {
+  postgres::Session session(url, postgres::process_name("skua check"));
+  return tables::state_account_groups(session, stated).owned;
 }
 
 void check_database_to_write(const std::string& url, Durability durability) {

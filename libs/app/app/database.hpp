@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "atproto/account_group.hpp"
 #include "postgres/server_check.hpp"
 
 namespace skua::app {
@@ -33,5 +35,10 @@ void check_database_to_read(const std::string& url);
 /// Does the checks of `check_database` for a process that writes. If the database is not the one
 /// that was written before, begins a new timeline of the change log.
 void check_database_to_write(const std::string& url, Durability durability = Durability::Any);
+
+/// Returns the groups of accounts that the database owns. `stated` are the groups that the user
+/// states. Throws postgres::SqlError, and tables::GroupsRefused with a message for the user.
+atproto::GroupSet state_groups(const std::string& url,
+                               const std::optional<atproto::GroupSet>& stated = std::nullopt);
 
 }  // namespace skua::app

@@ -86,8 +86,9 @@ sources::DiscoveredLabelers::Options labeler_options(const IndexerOptions& optio
 
 class Indexer::Impl {
  public:
-  Impl(IndexerOptions options, const Clock& clock)
+  Impl(IndexerOptions options, const atproto::GroupSet& owned, const Clock& clock)
       : options_(std::move(options)),
+        owned_(owned),
         clock_watch_({.database_url = options_.database_url}, clock),
         runtime_(options_.database_url, clock_watch_.clocks()),
         accounts_(options_.verify || options_.backfill || options_.discover_labelers
@@ -293,6 +294,7 @@ class Indexer::Impl {
     const bool verifies = options_.verify && group.front().source->proof() != sources::Proof::None;
     auto run = source_run_options(options_, std::move(group));
     run.accounts = verifies ? accounts_.get() : nullptr;
+    run.groups = owned_;
     run.filter = &filter_;
     run.signals = signals_.get();
     run.complete = [this](pipeline::Metrics& metrics) { complete(metrics); };
@@ -305,6 +307,8 @@ class Indexer::Impl {
   }
 
   const IndexerOptions options_;
+  /// The groups of accounts that the database owns.
+  const atproto::GroupSet owned_;
   postgres::ClockWatch clock_watch_;
   postgres::Runtime runtime_;
   /// The list is declared before the parts, and so destroyed after them, because the cursors are
@@ -332,7 +336,8 @@ class Indexer::Impl {
 
 Indexer::Indexer(IndexerOptions options, const Clock& clock) {
   check_database_to_write(options.database_url, options.durability);
-  impl_ = std::make_unique<Impl>(std::move(options), clock);
+  const atproto::GroupSet owned = state_groups(options.database_url, options.groups);
+  impl_ = std::make_unique<Impl>(std::move(options), owned, clock);
 }
 
 Indexer::~Indexer() = default;

@@ -11,6 +11,7 @@
 #include "accounts/plc_tail.hpp"
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
+#include "atproto/account_group.hpp"
 #include "base/time.hpp"
 #include "documents/handle_check.hpp"
 #include "filter/filter_watch.hpp"
@@ -58,6 +59,8 @@ struct IndexerOptions {
   /// desynchronized repositories. If it is nothing, no repository is downloaded. The `verify`
   /// member is set from `verify` above.
   std::optional<BackfillOptions> backfill = BackfillOptions();
+  /// The groups of accounts that the user states; nothing if the stored ones hold.
+  std::optional<atproto::GroupSet> groups;
   /// The filter that replaces the stored filter. If it is nothing, the stored filter stays.
   std::optional<filter::FilterChoice> filter;
   /// The options of a failover between several relays.
@@ -81,8 +84,8 @@ class Indexer {
  public:
   /// Connects to the database and takes the sources. Throws postgres::SourceBusy if another process
   /// has one of the sources, or postgres::SqlError. Throws std::runtime_error with a message for
-  /// the user if the database has no schema, its lock table is too small, or a bootstrap has not
-  /// ended.
+  /// the user if the database has no schema, its lock table is too small, a bootstrap has not
+  /// ended, or the database owns other groups than the stated ones.
   Indexer(IndexerOptions options, const Clock& clock);
   ~Indexer();
 

@@ -36,7 +36,7 @@ bool begins_with_labels(const std::filesystem::path& file) {
 
 class Replay::Impl {
  public:
-  Impl(ReplayOptions options, const Clock& clock)
+  Impl(ReplayOptions options, const atproto::GroupSet& owned, const Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
         started_at_(clock.now()),
@@ -53,7 +53,8 @@ class Replay::Impl {
                    .decode_threads = is_of_labeler_ ? 1 : options_.decode_threads,
                    .in_flight = options_.in_flight,
                    .make_decoder = is_of_labeler_ ? sources::make_label_decoder : nullptr,
-                   .verification = verification_ ? &verification_->verification() : nullptr},
+                   .verification = verification_ ? &verification_->verification() : nullptr,
+                   .groups = owned},
                   pool_) {
     pool_.start();
     if (options_.check_handles)
@@ -214,7 +215,8 @@ class Replay::Impl {
 
 Replay::Replay(ReplayOptions options, const Clock& clock) {
   check_database_to_write(options.database_url, options.durability);
-  impl_ = std::make_unique<Impl>(std::move(options), clock);
+  const atproto::GroupSet owned = state_groups(options.database_url);
+  impl_ = std::make_unique<Impl>(std::move(options), owned, clock);
 }
 
 Replay::~Replay() = default;

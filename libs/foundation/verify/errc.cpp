@@ -42,6 +42,8 @@ constexpr std::array<Reason, kReasons> kErrorTexts{{
      "the labeler sent a label in the name of another account"},
     {errc::label_malformed, "label_malformed",
      "the labeler sent a label or a message that cannot be read"},
+    {errc::foreign_account, "foreign_account",
+     "the account is of a group that the database does not own"},
 }};
 
 }  // namespace

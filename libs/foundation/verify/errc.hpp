@@ -30,20 +30,22 @@ enum class errc {
   over_share,            // too many messages of the account wait; a resync replaces the message
   label_of_other,        // a discovered labeler sent a label in the name of another account
   label_malformed,       // a discovered labeler sent a label or message that cannot be read
+  foreign_account,       // the account is of a group that the database does not own
 };
 
 /// The number of reasons, which are numbered from 1 without a gap.
-inline constexpr std::size_t kReasons = 21;
+inline constexpr std::size_t kReasons = 22;
 
 /// Returns the index of the reason in a CountFamily.
 constexpr std::size_t index_of(errc reason) {
   return static_cast<std::size_t>(reason) - 1;
 }
 
-/// Returns false if the message is honest but old or of an inactive account, so that it is only
-/// ignored (inactive_account, old_rev).
+/// Returns false if the message is honest but old, of an inactive account or of a foreign account,
+/// so that it is only ignored (inactive_account, old_rev, foreign_account).
 constexpr bool is_refusal(errc reason) {
-  return reason != errc::inactive_account && reason != errc::old_rev;
+  return reason != errc::inactive_account && reason != errc::old_rev &&
+         reason != errc::foreign_account;
 }
 
 /// Whether the signature of the commit is right, so that the repository has changed although the

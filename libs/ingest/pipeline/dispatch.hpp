@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "atproto/account_group.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "event/unresolved_event.hpp"
@@ -27,6 +28,9 @@ struct DispatchServices {
   /// Passes an event to its worker. It never waits. All events of one account must come from one
   /// thread.
   std::function<void(event::UnresolvedEvent)> sink;
+  /// The groups of accounts that the database owns. The pipeline drops the messages of other
+  /// accounts; a decoder drops the parts of other accounts in messages that name no account.
+  atproto::GroupSet groups = {};
   /// The filter, which is read once for each message. If it is null, everything passes.
   const filter::CurrentFilter* filter = nullptr;
   /// If it is null, no collection is a signal collection.

@@ -60,8 +60,10 @@ struct IntakeCounters {
   CounterFamily<verify::kReasons> dropped{
       "dropped",
       "skua_dropped_total",
-      "commits, #syncs, labels",
-      "Commits, #syncs and labels that were dropped, by reason (libs/foundation/verify/errc.hpp)",
+      "messages, labels",
+      "Commits, #syncs and labels that were dropped, and all messages of foreign accounts, by "
+      "reason "
+      "(libs/foundation/verify/errc.hpp)",
       "reason",
       [](std::size_t index) { return verify::name_of(static_cast<verify::errc>(index + 1)); }};
   Counter stale_accounts{"stale_accounts", "skua_stale_account_messages_total", "messages",

@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/metric.hpp"
 #include "base/seeded_hash.hpp"
+#include "pipeline/dispatch.hpp"
 #include "transport/errc.hpp"
 #include "verify/errc.hpp"
 #include "writer/router.hpp"
@@ -50,6 +51,7 @@ std::unique_ptr<DecodeThread> Pipeline::make_decode_thread() {
                     event.origin = origins_[has_streams ? in_flight_.stream_of(event.ticket) : 0];
                     pool_.push(std::move(event));
                   },
+              .groups = options_.groups,
               .filter = options_.filter,
               .signals = options_.signals,
               .gaps = options_.gaps},
@@ -88,11 +90,13 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
                       std::size_t stream, const std::function<void(Ticket)>& admitted) {
   const std::size_t size = message.bytes.size();
   const std::uint64_t account = peek.did.empty() ? 0 : seeded_hash(peek.did);
+  const bool is_foreign = !peek.did.empty() && !options_.groups.has_account(peek.did);
   // A commit or sync may be dropped, because a resync of the repository replaces the message.
   const bool is_replaceable =
       peek.type == event::MessageType::Commit || peek.type == event::MessageType::Sync;
-  const bool is_dropped =
-      is_replaceable && options_.gaps != nullptr && !in_flight_.has_share(account, size);
+  const bool is_over_share = !is_foreign && is_replaceable && options_.gaps != nullptr &&
+                             !in_flight_.has_share(account, size);
+  const bool is_dropped = is_foreign || is_over_share;
   const auto ticket = in_flight_.admit({.stream = stream,
                                         .seq = peek.seq,
                                         .bytes = is_dropped ? 0 : size,
@@ -102,7 +106,11 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
   if (admitted) admitted(*ticket);
   intake_.frames += 1;
   intake_.bytes += size;
-  if (is_dropped) {
+  if (is_foreign) {
+    drop_foreign(*ticket, message, peek);
+    return true;
+  }
+  if (is_over_share) {
     drop_over_share(*ticket, peek.did);
     return true;
   }
@@ -119,6 +127,15 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
   // each decoder feeds all workers.
   decoders_[(path >> 16) % decoders_.size()]->push(std::move(admitted_message));
   return true;
+}
+
+void Pipeline::drop_foreign(Ticket ticket, const transport::RawFrame& message,
+                            const event::FramePeek& peek) {
+  intake_.drop(verify::errc::foreign_account);
+  // The cursor is saved with the time of its message, also if this message was dropped.
+  const auto time = parse_datetime(peek.time);
+  if (time) note_time(intake_, time->instant, message.received_at);
+  in_flight_.decoded(ticket, 0, time ? time->instant : Timestamp{});
 }
 
 void Pipeline::drop_over_share(Ticket ticket, std::string_view did) {

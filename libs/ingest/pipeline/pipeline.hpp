@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "atproto/account_group.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
 #include "pipeline/decode_thread.hpp"
@@ -37,6 +38,9 @@ struct PipelineOptions {
   InFlightList::OnFinished on_finished = nullptr;
   /// The verification of the decoders (see DecoderServices).
   const VerificationServices* verification = nullptr;
+  /// The groups of accounts that the database owns. Messages of other accounts are dropped before
+  /// they are decoded.
+  atproto::GroupSet groups = {};
   /// The filter (see DispatchServices). It outlives the pipeline.
   const filter::CurrentFilter* filter = nullptr;
   /// The signal accounts (see DispatchServices). They outlive the pipeline.
@@ -115,6 +119,9 @@ class Pipeline final : private writer::Producer {
 
  private:
   std::unique_ptr<DecodeThread> make_decode_thread();
+  /// Finishes and counts a message of an account whose group the database does not own.
+  void drop_foreign(Ticket ticket, const transport::RawFrame& message,
+                    const event::FramePeek& peek);
   void written(std::span<const event::Chunk* const> chunks) override;
   bool is_crowded() const override;
   writer::Counters& counters() override { return pool_.stream_counters(); }

@@ -75,6 +75,7 @@ pipeline::PipelineOptions SourceRun::pipeline_options() {
             return front().make_decoder(std::move(services));
           },
       .verification = verification_ ? &verification_->verification() : nullptr,
+      .groups = options_.groups,
       .filter = options_.filter,
       .signals = options_.signals,
       .gaps = notes_gaps() ? &heads_ : nullptr};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "accounts/account_source.hpp"
+#include "atproto/account_group.hpp"
 #include "base/time.hpp"
 #include "filter/filter_watch.hpp"
 #include "pipeline/cursor_saver.hpp"
@@ -44,6 +45,8 @@ struct SourceRunOptions {
   pipeline::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
+  /// The groups of accounts that the database owns.
+  atproto::GroupSet groups = {};
   /// The filter, which outlives the run. If it is null, everything is stored.
   filter::CurrentFilter* filter = nullptr;
   /// The part that notices the accounts of signal collections. It outlives the run. If it is null,

@@ -19,6 +19,7 @@
 #include "base/text.hpp"
 #include "consumers/consumer_table.hpp"
 #include "postgres/connection_string.hpp"
+#include "tables/account_groups.hpp"
 #include "tables/dead_letters.hpp"
 #include "tables/filter_table.hpp"
 
@@ -140,6 +141,11 @@ Response resync_repository(postgres::Session& session, const Arguments& argument
                   fmt::format("the account {} is not in the database: `skua backfill {}` downloads "
                               "its repository",
                               arguments.did, arguments.did));
+  }
+  if (!tables::load_account_groups(session).owned.has_account(arguments.did)) {
+    throw Refusal(
+        409, "ForeignAccount",
+        fmt::format("the account {} is of {}", arguments.did, tables::foreign_text(arguments.did)));
   }
   backfill::request_resync(session, std::array{backfill::NewJob{.did = arguments.did}});
   const ordered_json body = {{"did", arguments.did}, {"state", "queued"}};

@@ -27,6 +27,7 @@
 #include "postgres/outage.hpp"
 #include "postgres/session.hpp"
 #include "postgres/table_layout.hpp"
+#include "tables/account_groups.hpp"
 
 namespace skua::doctor {
 
@@ -83,6 +84,12 @@ constexpr std::array kSchemaChecks{
     DatabaseCheck{"tables",
                   [](postgres::Session& session) {
                     return Findings{judge_table_layout(postgres::table_layout_problem(session))};
+                  }},
+    DatabaseCheck{"groups",
+                  [](postgres::Session& session) {
+                    const auto owned = tables::load_account_groups(session).owned;
+                    if (owned.has_all()) return Findings{};
+                    return Findings{ok("groups", "of accounts: " + owned.text())};
                   }},
     DatabaseCheck{"indexes",
                   [](postgres::Session& session) {

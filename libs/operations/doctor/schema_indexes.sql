@@ -48,6 +48,7 @@ CREATE UNIQUE INDEX threadgates_pkey ON bsky.threadgates USING btree (actor_id, 
 CREATE UNIQUE INDEX verifications_pkey ON bsky.verifications USING btree (actor_id, rkey);
 CREATE INDEX verifications_subject ON bsky.verifications USING btree (subject_actor);
 CREATE UNIQUE INDEX visibility_declarations_pkey ON bsky.visibility_declarations USING btree (actor_id, rkey);
+CREATE UNIQUE INDEX account_groups_pkey ON skua.account_groups USING btree (only_row);
 CREATE INDEX backfill_hosts_due ON skua.backfill_hosts USING btree (next_attempt) WHERE (state = ANY (ARRAY['none'::text, 'listing'::text]));
 CREATE INDEX backfill_hosts_operator_specified ON skua.backfill_hosts USING btree (host) WHERE is_operator_specified;
 CREATE UNIQUE INDEX backfill_hosts_pkey ON skua.backfill_hosts USING btree (host, what);

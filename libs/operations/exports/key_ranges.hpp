@@ -9,11 +9,15 @@ namespace skua::exports {
 
 /// Divides the keys of a source into ranges, in ascending order. The first range is narrow; each
 /// further one is as wide as its predecessor's rows suggest, so that a range has about
-/// `rows_a_range` rows, however many rows a key has. Owned by one thread.
+/// `rows_a_range` rows, however many rows a key has. The gaps between the groups of account numbers
+/// do not count. Owned by one thread.
 class KeyRanges {
  public:
   KeyRanges(KeyBounds bounds, std::uint64_t rows_a_range)
-      : next_(bounds.first), last_(bounds.last), rows_a_range_(rows_a_range) {}
+      : next_(bounds.first),
+        last_(bounds.last),
+        drawn_(bounds.drawn),
+        rows_a_range_(rows_a_range) {}
 
   /// Returns the next range; nothing if all are complete.
   std::optional<KeyBounds> next() const;
@@ -23,6 +27,7 @@ class KeyRanges {
  private:
   std::int64_t next_;
   std::int64_t last_;
+  std::optional<std::int64_t> drawn_;
   std::uint64_t rows_a_range_;
   /// The number of keys of the next range, less one.
   std::uint64_t width_ = 15;

@@ -107,7 +107,14 @@ std::optional<KeyBounds> read_bounds(postgres::Session& session, const Source& s
   const postgres::Rows rows = session.run(
       fmt::format("SELECT min({0})::int8, max({0})::int8 FROM {1} AS q", key, source.bounds_from));
   if (rows.is_null(0, 0)) return std::nullopt;
-  return KeyBounds{rows.int8(0, 0), rows.int8(0, 1)};
+  return KeyBounds{rows.int8(0, 0), rows.int8(0, 1), read_drawn(session, source)};
+}
+
+std::optional<std::int64_t> read_drawn(postgres::Session& session, const Source& source) {
+  const bool is_account = source.bounds_from == kAccounts || source.bounds_key == kAccountKey ||
+                          source.bounds_key.ends_with("_actor");
+  if (!is_account) return std::nullopt;
+  return session.query_one<std::int64_t>(sql::exports_drawn);
 }
 
 std::string read_token(postgres::Session& session) {

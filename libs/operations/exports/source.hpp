@@ -45,6 +45,9 @@ struct Source {
 struct KeyBounds {
   std::int64_t first = 0;
   std::int64_t last = 0;
+  /// If the keys are account numbers, the greatest value of their sequence: between the numbers of
+  /// two groups of accounts there is a gap.
+  std::optional<std::int64_t> drawn = std::nullopt;
 
   bool operator==(const KeyBounds&) const = default;
 };
@@ -72,6 +75,9 @@ bool set_key(Source& source, const std::string& column);
 
 /// Returns the bounds of the key; nothing if there are no rows.
 std::optional<KeyBounds> read_bounds(postgres::Session& session, const Source& source);
+/// Returns KeyBounds::drawn for the key of a source. The name of the key tells whether it is an
+/// account number.
+std::optional<std::int64_t> read_drawn(postgres::Session& session, const Source& source);
 
 /// Returns the token of the database, which differs between databases.
 std::string read_token(postgres::Session& session);

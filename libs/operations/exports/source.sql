@@ -20,3 +20,6 @@ WHERE i.indisprimary AND i.indrelid = to_regclass('bsky.' || quote_ident($1))
 
 -- name: exports_token
 SELECT token::text FROM skua.database_token;
+
+-- name: exports_drawn
+SELECT skua.newest_drawn_number();

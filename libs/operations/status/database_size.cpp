@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -40,7 +41,6 @@ struct WaitingRepositories {
 
 struct SampledAccount {
   AccountNumber id;
-  bool is_known;
   bool is_active;
   std::string status;
   bool has_chain;
@@ -129,23 +129,24 @@ RepositoryCounts repository_counts(Session& session, std::int64_t sampled_blocks
 
 AccountCounts account_counts(Session& session, std::int32_t sampled) {
   AccountCounts counts;
-  const auto newest = session.query_one<AccountNumber>(sql::account_counts_newest);
+  const auto newest = session.query_one<std::int64_t>(sql::account_counts_newest);
   counts.exact = newest <= sampled;
-  const auto accounts = session.query<SampledAccount>(sql::account_counts_sample, newest, sampled);
+  const auto accounts = session.query<SampledAccount>(
+      sql::account_counts_sample, counts.exact ? std::nullopt : std::optional(sampled));
   if (accounts.empty()) return counts;
-  const double share = static_cast<double>(accounts.size()) / static_cast<double>(newest);
+  // The values of the sequence are dense, because failed inserts do not use them.
+  counts.known = counts.exact ? static_cast<std::int64_t>(accounts.size()) : newest;
+  const double share = static_cast<double>(accounts.size()) / static_cast<double>(counts.known);
   std::vector<AccountNumber> known;
   std::set<AccountNumber> chained;
   std::map<std::string, std::size_t> hidden;
   for (const SampledAccount& account : accounts) {
-    if (!account.is_known) continue;
     known.push_back(account.id);
     if (!account.is_active) hidden[account.status] += 1;
     if (account.has_chain) chained.insert(account.id);
   }
   const std::set<AccountNumber> stored = with_records(session, known);
   const auto is_unchained = [&](AccountNumber actor) { return !chained.contains(actor); };
-  counts.known = projected(known.size(), share);
   counts.with_records = projected(stored.size(), share);
   counts.without_chain = projected(
       static_cast<std::size_t>(std::count_if(stored.begin(), stored.end(), is_unchained)), share);

@@ -14,16 +14,19 @@ SELECT count(*), count(*) FILTER (WHERE error IS NOT NULL)
 FROM (SELECT error FROM skua.repositories WHERE state = 'desynchronized' LIMIT $1::int8) AS waiting;
 
 -- name: account_counts_newest
-SELECT coalesce(max(id), 0) FROM bsky.actors;
+SELECT skua.newest_drawn_number();
 
 -- name: account_counts_sample
--- Account numbers are dense, because failed inserts do not use numbers. An id that is drawn twice is looked up once.
+-- $1 is the number of random accounts; null: all accounts. An account that is drawn twice is returned once.
 WITH drawn AS MATERIALIZED (
-  SELECT DISTINCT CASE WHEN $1::int8 <= $2::int4 THEN n ELSE 1 + floor(random() * $1::int8)::int8 END AS id
-  FROM generate_series(1, least($1::int8, $2::int4)) AS n
+  SELECT a.id FROM bsky.actors AS a WHERE $1::int4 IS NULL
+  UNION
+  SELECT next.id
+  FROM (SELECT skua.random_account_number() AS first FROM generate_series(1, $1::int4) OFFSET 0) AS r
+  CROSS JOIN LATERAL (SELECT a.id FROM bsky.actors AS a WHERE a.id >= r.first ORDER BY a.id LIMIT 1) AS next
 )
-SELECT d.id, a.id IS NOT NULL, a.active IS NOT FALSE, coalesce(a.status, 'inactive'),
+SELECT a.id, a.active IS NOT FALSE, coalesce(a.status, 'inactive'),
   EXISTS (SELECT 1 FROM skua.repositories AS r WHERE r.did = a.did)
 FROM drawn AS d
-LEFT JOIN bsky.actors AS a ON a.id = d.id
-ORDER BY d.id;
+JOIN bsky.actors AS a ON a.id = d.id
+ORDER BY a.id;

@@ -28,6 +28,7 @@
 #include "status/message_status.hpp"
 #include "status/reports.sql.hpp"
 #include "status/standby_status.hpp"
+#include "tables/account_groups.hpp"
 #include "tables/cursor_store.hpp"
 #include "tables/dead_letters.hpp"
 #include "tables/source_table.hpp"
@@ -165,6 +166,13 @@ struct TableSize {
   std::int64_t rows_estimated;
   std::int64_t bytes;
 };
+
+/// Returns the groups of accounts that the database owns; null if it owns all.
+json owned_groups(Session& session) {
+  const auto owned = tables::load_account_groups(session).owned;
+  if (owned.has_all()) return nullptr;
+  return owned.text();
+}
 
 json tables(Session& session) {
   json all = json::array();
@@ -434,6 +442,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
   return {{"at", format_datetime(clock.now())},
           {"database_bytes", session.query_one<std::int64_t>(sql::database_size)},
           {"standby", read_standby_status(session)},
+          {"groups", owned_groups(session)},
           {"sources", read_source_list(session)},
           {"plc_cursor", plc_cursor(session)},
           {"tables", tables(session)},
@@ -450,6 +459,10 @@ std::string status_text(const json& status) {
   std::string text =
       fmt::format("database {}\n", size_text(status["database_bytes"].get<double>()));
   text += standby_status_text(status["standby"]);
+  if (const json& groups = status["groups"]; !groups.is_null()) {
+    text += fmt::format("groups of accounts {}; other accounts are left out\n",
+                        groups.get<std::string>());
+  }
   text += "\nsources\n";
   if (status["sources"].empty()) text += "  none yet: start `skua run`\n";
   for (const json& source : status["sources"]) {

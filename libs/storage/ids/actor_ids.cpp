@@ -1,12 +1,14 @@
 #include "ids/actor_ids.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <future>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "atproto/account_group.hpp"
 #include "base/account_number.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
@@ -22,6 +24,12 @@ namespace {
 struct NumberedAccount {
   AccountNumber id;
   std::string did;
+};
+
+/// The row of actors_newest.
+struct NewestNumbers {
+  std::int64_t drawn;
+  AccountNumber number;
 };
 
 /// Moves the accounts of an answer from `missing` to `found`, and adds them to the cache.
@@ -76,7 +84,7 @@ void insert(postgres::Session& session, std::vector<std::string_view>& mine, IdC
 /// DID contains a NUL.
 bool copy(postgres::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
           ActorNumbers& numbers, FoundActors& found, Timestamp now) {
-  const std::vector<AccountNumber> ids = numbers.take(session, mine.size());
+  const std::vector<AccountNumber> ids = numbers.take(session, mine);
   postgres::CopyRows rows(3);
   for (std::size_t i = 0; i < mine.size(); ++i) {
     rows.row();
@@ -123,6 +131,25 @@ void read_between(postgres::Session& session, IdCache& cache, AccountNumber afte
 
 }  // namespace
 
+tables::AccountGroups ActorNumbers::groups(postgres::Session& session) {
+  const auto known = groups_.with([](const auto& groups) { return groups; });
+  if (known) return *known;
+  const tables::AccountGroups loaded = tables::load_account_groups(session);
+  groups_.with([&](auto& groups) { groups = loaded; });
+  return loaded;
+}
+
+std::vector<AccountNumber> ActorNumbers::take(postgres::Session& session,
+                                              std::span<const std::string_view> dids) {
+  const bool have_group = groups(session).numbers_have_group;
+  std::vector<AccountNumber> numbers = take(session, dids.size());
+  if (!have_group) return numbers;
+  for (std::size_t i = 0; i < dids.size(); ++i) {
+    numbers[i] = number_in_group(atproto::account_group(dids[i]), numbers[i]);
+  }
+  return numbers;
+}
+
 std::vector<AccountNumber> ActorNumbers::take(postgres::Session& session, std::size_t count) {
   std::vector<AccountNumber> numbers = spare_.with([&](std::vector<AccountNumber>& spare) {
     const auto taken = static_cast<std::ptrdiff_t>(std::min(count, spare.size()));
@@ -143,7 +170,7 @@ std::vector<AccountNumber> ActorNumbers::take(postgres::Session& session, std::s
 
 void ActorNumbers::give_back(std::span<const AccountNumber> numbers) {
   spare_.with([&](std::vector<AccountNumber>& spare) {
-    spare.insert(spare.end(), numbers.begin(), numbers.end());
+    for (const AccountNumber number : numbers) spare.push_back(drawn_of(number));
   });
 }
 
@@ -179,16 +206,17 @@ void fill_with_actors(const std::string& database_url, IdCache& cache) {
   };
   const auto session = connect();
   raise_actor_sequence(*session);
-  const AccountNumber newest = session->query_one<AccountNumber>(sql::actors_newest);
-  if (static_cast<std::size_t>(newest) > cache.room()) return;
+  const auto newest = session->query_one<NewestNumbers>(sql::actors_newest);
+  if (static_cast<std::size_t>(newest.drawn) > cache.room()) return;
   // The flag is set before the first read, because the cache clears the flag when it drops an
   // entry.
   cache.set_holds_all(true);
   // Two sessions read one half each, so that the server reads while this process stores an answer.
+  const AccountNumber middle = newest.number / 2;
   auto newer = std::async(std::launch::async, [&] {
-    read_between(*connect(), cache, newest / 2, std::numeric_limits<AccountNumber>::max());
+    read_between(*connect(), cache, middle, std::numeric_limits<AccountNumber>::max());
   });
-  read_between(*session, cache, 0, newest / 2);
+  read_between(*session, cache, 0, middle);
   newer.get();
 }
 

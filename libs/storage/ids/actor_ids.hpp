@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "base/time.hpp"
 #include "ids/id_cache.hpp"
 #include "postgres/session.hpp"
+#include "tables/account_groups.hpp"
 
 namespace skua::ids {
 
@@ -44,9 +46,16 @@ class NumberShares {
 /// the numbers in the rows. The next call uses numbers that were given back. Any thread may use it.
 class ActorNumbers {
  public:
-  /// Returns `count` numbers that no other caller has. Throws postgres::SqlError.
+  /// Returns the groups of the database, which are read once. Throws postgres::SqlError.
+  tables::AccountGroups groups(postgres::Session& session);
+  /// Returns numbers for `dids` that no other caller has, in their order. Throws
+  /// postgres::SqlError.
+  std::vector<AccountNumber> take(postgres::Session& session,
+                                  std::span<const std::string_view> dids);
+  /// Returns `count` values of the sequence that no other caller has. Throws postgres::SqlError.
   std::vector<AccountNumber> take(postgres::Session& session, std::size_t count);
-  /// Takes back numbers. The caller is certain that no row has them.
+  /// Takes back numbers. The caller is certain that no row has them. Another account may get a
+  /// number with the same value of the sequence, in its own group.
   void give_back(std::span<const AccountNumber> numbers);
   /// Call this function after a COPY with `numbers` conflicted with a row. If no row has one of the
   /// numbers, it takes them back. Otherwise the sequence is behind the accounts: the function
@@ -55,10 +64,12 @@ class ActorNumbers {
   void give_back_after_conflict(postgres::Session& session, std::span<const AccountNumber> numbers);
 
  private:
+  Guarded<std::optional<tables::AccountGroups>> groups_;
+  /// Values of the sequence.
   Guarded<std::vector<AccountNumber>> spare_;
 };
 
-/// Raises the sequence of account numbers to the greatest number that an account has, if the
+/// Raises the sequence of account numbers to the greatest of its values that an account has, if the
 /// sequence is lower, for example after a restore of the rows alone. No session draws a number
 /// during the move. Returns whether the sequence moved. Call it outside of a transaction. Throws
 /// postgres::SqlError.

@@ -5,26 +5,28 @@ SELECT nextval('bsky.actors_id_seq') FROM generate_series(1, $1::int8);
 SELECT EXISTS (SELECT 1 FROM bsky.actors WHERE id = ANY($1::int8[]));
 
 -- name: actors_sequence_is_behind
-SELECT (SELECT coalesce(max(id), 0) FROM bsky.actors) > (SELECT last_value FROM bsky.actors_id_seq);
+SELECT skua.newest_drawn_number() > (SELECT last_value FROM bsky.actors_id_seq);
 
 -- name: actors_sequence_raise
-SELECT setval('bsky.actors_id_seq', max(id))
-FROM bsky.actors
-HAVING max(id) > (SELECT last_value FROM bsky.actors_id_seq);
+SELECT setval('bsky.actors_id_seq', n.newest)
+FROM skua.newest_drawn_number() AS n(newest)
+WHERE n.newest > (SELECT last_value FROM bsky.actors_id_seq);
 
 -- name: actors_find
 SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[]);
 
 -- name: actors_insert
-INSERT INTO bsky.actors (did, indexed_at)
-SELECT did, $2::timestamptz
+INSERT INTO bsky.actors (id, did, indexed_at)
+OVERRIDING SYSTEM VALUE
+SELECT skua.new_account_number(did), did, $2::timestamptz
 FROM unnest($1::text[]) AS u(did)
 WHERE NOT EXISTS (SELECT 1 FROM bsky.actors AS a WHERE a.did = u.did)
 ON CONFLICT (did) DO NOTHING
 RETURNING id, did;
 
 -- name: actors_newest
-SELECT coalesce(max(id), 0) FROM bsky.actors;
+-- Returns the newest value of the sequence that an account has, and the greatest number.
+SELECT skua.newest_drawn_number(), (SELECT coalesce(max(id), 0) FROM bsky.actors);
 
 -- name: actors_all
 SELECT id, did

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "base/account_number.hpp"
 #include "ids/record_keys.sql.hpp"
+#include "tables/account_groups.hpp"
 #include "tables/record_key.hpp"
 
 namespace skua::ids {
@@ -158,6 +160,12 @@ std::vector<Conflict> Resolver::resolve_all(Events events) {
   const std::vector<AccountNumber> new_actors = resolve_actors(events);
   resolve_collections(events);
   std::vector<Conflict> conflicts = resolve_keys(events);
+  if (std::vector<Conflict> others = foreign(events); !others.empty()) {
+    std::vector<Conflict> both;
+    std::ranges::set_union(others, conflicts, std::back_inserter(both), {}, &Conflict::index,
+                           &Conflict::index);
+    conflicts = std::move(both);
+  }
   insert_stubs(events, conflicts, new_actors);
   return conflicts;
 }
@@ -195,6 +203,17 @@ std::vector<AccountNumber> Resolver::resolve_actors(Events events) {
     });
   }
   return std::move(found.inserted);
+}
+
+std::vector<Conflict> Resolver::foreign(Events events) {
+  const tables::AccountGroups groups = ids_.numbers.groups(session_);
+  if (groups.owned.has_all()) return {};
+  std::vector<Conflict> conflicts;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (is_rejection(*events[i]) || groups.owned.has(group_of(events[i]->actor_id))) continue;
+    conflicts.push_back({i, "the account is of " + tables::foreign_text(events[i]->event.did)});
+  }
+  return conflicts;
 }
 
 void Resolver::resolve_collections(Events events) {

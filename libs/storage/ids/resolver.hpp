@@ -39,7 +39,8 @@ struct SharedIds {
 std::vector<KnownPosts::Key> posts_written_by(std::span<const event::ResolvedEvent* const> events);
 
 /// An event that must not become a row. Either the number of one of its record keys already stands
-/// for another text, or its account has used up its share of new account numbers.
+/// for another text, or its account has used up its share of new account numbers, or its account
+/// has a group that the database does not own.
 struct Conflict {
   std::size_t index = 0;  // index in the batch
   std::string reason;
@@ -72,6 +73,9 @@ class Resolver {
   std::vector<Conflict> resolve_all(Events events);
   /// Sets the account numbers of the events. Returns FoundActors::inserted.
   std::vector<AccountNumber> resolve_actors(Events events);
+  /// Returns a conflict for each event of an account of another group. Sources and backfills leave
+  /// such events out before, so there should be none.
+  std::vector<Conflict> foreign(Events events);
   void resolve_collections(Events events);
   std::vector<Conflict> resolve_keys(Events events);
   void insert_stubs(Events events, const std::vector<Conflict>& conflicts,

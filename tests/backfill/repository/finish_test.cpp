@@ -107,7 +107,7 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
   WrittenRepository written(const Car& car, const std::string& did, Size size) {
     WrittenRepository one;
     one.did = did;
-    one.actor_id = std::stoi(value("SELECT bsky.actor_id('" + did + "')"));
+    one.actor_id = std::stoll(value("SELECT bsky.actor_id('" + did + "')"));
     one.rev = *car.listing->commit().rev;
     one.data = car.listing->commit().data;
     one.records = size == Size::Large ? std::int64_t{kLargeRepository} : 1;

@@ -68,7 +68,8 @@ class LabelDecoderTest : public testing::Test {
                                     [this](event::UnresolvedEvent event) {
                                       const std::scoped_lock lock(mutex_);
                                       events_.push_back(std::move(event));
-                                    }}},
+                                    },
+                                .groups = groups_}},
         [&](DecoderServices services) {
           return std::make_unique<LabelDecoder>(std::move(services.out), accounts,
                                                 std::move(limits));
@@ -109,6 +110,7 @@ class LabelDecoderTest : public testing::Test {
   IntakeCounters intake_;
   pipeline::InFlightList in_flight_{{}, nullptr};
   test::FakeAccounts accounts_;
+  atproto::GroupSet groups_;
   std::mutex mutex_;
   std::vector<event::UnresolvedEvent> events_;
   std::unique_ptr<DecodeThread> decoder_;
@@ -130,6 +132,23 @@ TEST_F(LabelDecoderTest, of_a_discovered_labeler_it_is_dropped) {
   EXPECT_THAT(events_, IsEmpty());
   EXPECT_EQ(dropped(verify::errc::label_malformed), 1U);
   EXPECT_EQ(in_flight_.frames(), 0U);
+}
+
+TEST_F(LabelDecoderTest, labels_of_a_foreign_labeler_are_dropped_before_a_key_is_requested) {
+  const auto signer = key(1);
+  accounts_.knows(kLabeler, labeler_with(signer));
+  groups_ = atproto::GroupSet::parse(std::to_string(atproto::account_group(kLabeler))).value();
+  std::string foreign = "did:plc:other";
+  while (groups_.has_account(foreign)) foreign += 'x';
+  begin();
+  const json other = made_label(foreign, kAlice, "rude");
+  push(1, {other, signed_label(spam(), signer), other});
+  push(2, {other});
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(label(0).val, "spam");
+  EXPECT_EQ(dropped(verify::errc::foreign_account), 3U);
+  EXPECT_EQ(in_flight_.unfinished(), 1U) << "the second frame has no events";
 }
 
 class LabelDecoderCurve : public LabelDecoderTest,

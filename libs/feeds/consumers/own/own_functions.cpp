@@ -270,7 +270,7 @@ OwnKeys keys_of_collections(postgres::Session& session, const Projection& projec
   std::vector<std::string> some;
   std::vector<std::string> first;
   // Records of accounts from a random one on.
-  const std::string random = "(SELECT (random() * max(a.id))::int8 FROM bsky.actors AS a)";
+  const std::string random(kRandomAccountNumber);
   for (const OwnCollection& collection :
        session.query<OwnCollection>(sql::own_collections, postgres::column(nsids))) {
     if (!collection.id) {

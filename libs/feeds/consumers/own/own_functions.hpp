@@ -12,6 +12,12 @@
 
 namespace skua::consumers {
 
+/// The expression of a number at which a scan of a sample of accounts begins, as the SQL function
+/// skua.random_account_number. The statements of own projections must not call functions of Skua.
+inline constexpr std::string_view kRandomAccountNumber =
+    "(SELECT (floor(random() * ((max(a.id) >> 46) + 1))::int8 << 46) + (random() * (max(a.id) & "
+    "70368744177663))::int8 FROM bsky.actors AS a)";
+
 /// The keys of records over which the statements of the simple form work: SELECTs of actor_id, rkey
 /// and collection_id.
 struct OwnKeys {

@@ -300,12 +300,13 @@ class Derivation {
     return fmt::format(
         "WITH skua_keys AS MATERIALIZED ({{skua some records}}\n"
         "UNION (SELECT t.actor_id, t.rkey, {0} FROM {{{1}}} AS t\n"
-        "  WHERE t.actor_id >= (SELECT (random() * max(a.id))::int8 FROM bsky.actors AS a)\n"
+        "  WHERE t.actor_id >= {5}\n"
         "  ORDER BY {2} LIMIT $1)),\n{3})\n{4}",
         has_collection ? "t.collection_id" : "{skua collection}", rows.table,
         listed(columns.key, "t."), compared,
         own_differences(rows.table, fmt::format("SELECT {} FROM skua_new", names),
-                        fmt::format("SELECT {} FROM skua_old", names)));
+                        fmt::format("SELECT {} FROM skua_old", names)),
+        kRandomAccountNumber);
   }
 
   Projection& projection_;

@@ -39,7 +39,7 @@ ON CONFLICT (actor_id) DO UPDATE SET followers = t.followers + EXCLUDED.follower
 -- differences
 WITH keys AS MATERIALIZED (
   SELECT id AS actor_id FROM bsky.actors
-  WHERE $1::int4 IS NULL OR id >= (SELECT (random() * max(id))::int8 FROM bsky.actors) ORDER BY id LIMIT $1::int4
+  WHERE $1::int4 IS NULL OR id >= (SELECT skua.random_account_number()) ORDER BY id LIMIT $1::int4
 ),
 compared AS (
   SELECT k.actor_id, coalesce(t.followers, 0) AS followers, coalesce(t.follows, 0) AS follows,

@@ -268,32 +268,32 @@ keys AS MATERIALIZED (SELECT DISTINCT actor_id, 1 AS collection_id, rkey, false 
 -- Compares the notifications of some records. The selection begins at a random account.
 WITH RECURSIVE keys AS MATERIALIZED (
   (SELECT actor_id, 1 AS collection_id, rkey, false AS is_new FROM bsky.posts
-   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, 2 AS collection_id, rkey, false AS is_new FROM bsky.likes
-   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, 3 AS collection_id, rkey, false AS is_new FROM bsky.reposts
-   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, 7 AS collection_id, rkey, false AS is_new FROM bsky.follows
-   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, 13 AS collection_id, rkey, false AS is_new FROM bsky.verifications
-   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, 14 AS collection_id, rkey, false AS is_new FROM bsky.profiles
    -- The key of a profile is negative.
-   WHERE $1::int4 IS NULL OR actor_id >= (SELECT (random() * max(id))::int8 FROM bsky.actors)
+   WHERE $1::int4 IS NULL OR actor_id >= (SELECT skua.random_account_number())
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, collection_id, rkey, false FROM {notifications}
-   WHERE $1::int4 IS NULL OR recipient >= (SELECT (random() * max(id))::int8 FROM bsky.actors)
+   WHERE $1::int4 IS NULL OR recipient >= (SELECT skua.random_account_number())
    ORDER BY recipient, sort_at LIMIT $1::int4)
 ),
 {{wanted}},

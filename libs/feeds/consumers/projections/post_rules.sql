@@ -261,11 +261,11 @@ WITH stored AS (SELECT * FROM {former}), wanted AS (SELECT * FROM {next}),
 -- differences
 WITH keys AS MATERIALIZED (
   (SELECT actor_id, rkey FROM bsky.posts WHERE $1::int4 IS NULL
-     OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+     OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, rkey FROM {post_rules} WHERE $1::int4 IS NULL
-     OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+     OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
 ),
 {{judged}},

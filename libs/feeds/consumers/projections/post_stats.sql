@@ -54,11 +54,11 @@ ON CONFLICT (actor_id, rkey) DO UPDATE SET likes = t.likes + EXCLUDED.likes, rep
 WITH keys AS MATERIALIZED (
   (SELECT actor_id, rkey FROM {post_stats}
    WHERE $1::int4 IS NULL OR (actor_id, rkey) >= (
-     (SELECT (random() * max(actor_id))::int8 FROM {post_stats}), 0)
+     (SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, rkey FROM bsky.posts
-   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(actor_id))::int8 FROM bsky.posts), 0)
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
 ),
 compared AS (

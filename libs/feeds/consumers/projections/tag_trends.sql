@@ -51,7 +51,7 @@ WITH posts AS (
 -- differences
 WITH posts AS MATERIALIZED (
   SELECT * FROM bsky.posts
-  WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int8 FROM bsky.actors), 0)
+  WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
   ORDER BY actor_id, rkey LIMIT $1::int4
 ),
 wanted AS MATERIALIZED ({{tags}}),

@@ -7,9 +7,11 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "atproto/account_group.hpp"
 #include "backfill/discovery/audit.sql.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "base/seeded_hash.hpp"
+#include "tables/account_groups.hpp"
 
 namespace skua::backfill {
 
@@ -26,6 +28,11 @@ std::size_t leave_out_current(postgres::Session& session, std::vector<NewJob>& j
     current.insert(std::move(did));
   }
   return std::erase_if(jobs, [&](const NewJob& job) { return current.contains(job.did); });
+}
+
+std::size_t leave_out_foreign(postgres::Session& session, std::vector<NewJob>& jobs) {
+  const atproto::GroupSet owned = tables::load_account_groups(session).owned;
+  return std::erase_if(jobs, [&](const NewJob& job) { return !owned.has_account(job.did); });
 }
 
 void begin_audit(postgres::Session& session, const AuditOptions& options, Timestamp now) {

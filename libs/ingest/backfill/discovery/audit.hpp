@@ -18,6 +18,10 @@ namespace skua::backfill {
 /// removed jobs. Runs in the caller's transaction. Throws postgres::SqlError.
 std::size_t leave_out_current(postgres::Session& session, std::vector<NewJob>& jobs);
 
+/// Removes the jobs of accounts whose group the database does not own. Keeps the order of the other
+/// jobs. Returns the number of removed jobs. Throws postgres::SqlError.
+std::size_t leave_out_foreign(postgres::Session& session, std::vector<NewJob>& jobs);
+
 // An audit compares the revisions that hosts list with the stored revisions, to find accounts whose
 // last commits never arrived on the stream. A relay may drop a commit, or keep fewer days than the
 // indexer was offline. If an account writes again, the gap becomes visible without an audit. An

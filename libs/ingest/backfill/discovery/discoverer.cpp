@@ -301,6 +301,7 @@ bool Discoverer::store_page(postgres::Session& session, const LeasedList& leased
   counters_.pages += 1;
   counters_.refused += page.refused;
   counters_.surplus += surplus;
+  counters_.foreign += stored.foreign;
   counters_.current += stored.current;
   counters_.behind += stored.behind;
   counters_.queued += stored.queued;
@@ -316,6 +317,7 @@ Discoverer::StoredRepos Discoverer::store_repos(postgres::Session& session, cons
     return stored;
   }
   std::vector<NewJob> jobs = jobs_of(list, repos);
+  stored.foreign = leave_out_foreign(session, jobs);
   stored.current = leave_out_current(session, jobs);
   stored.queued = add_jobs(session, jobs, Again::No, clock_.now());
   return stored;

@@ -44,6 +44,8 @@ struct DiscoveryMetrics {
   Counter current{"accounts_current", "skua_backfill_current_accounts_total", "accounts",
                   "Accounts whose repositories are complete as of the listed revision: they get no "
                   "job"};
+  Counter foreign{"accounts_foreign", "skua_backfill_foreign_accounts_total", "accounts",
+                  "Accounts whose group the database does not own: they get no job"};
   Counter behind{"", "skua_audit_outdated_repositories_total", "repositories",
                  "Repositories that an audit found older than their hosts list"};
   Counter queued{"", "skua_backfill_queued_jobs_total", "jobs", "Jobs that lists added"};
@@ -118,6 +120,7 @@ class Discoverer {
                   std::int64_t left);
   /// The numbers of accounts of a page, by outcome.
   struct StoredRepos {
+    std::size_t foreign = 0;
     std::size_t current = 0;
     std::size_t queued = 0;
     std::size_t behind = 0;

@@ -90,6 +90,9 @@ struct LeasedJob {
   /// (FilterState::settled).
   std::shared_ptr<const tables::Filter> filter;
   std::int64_t filter_version = 0;
+  /// Whether the account has a group that the database does not own. Such a job was queued with
+  /// SQL, or before the groups were stated.
+  bool is_foreign = false;
 };
 
 /// The following functions find jobs that are due or open (see job_table.hpp).

@@ -58,7 +58,8 @@ struct JobFailed {
   std::string reason;
   /// The time that the host asks to wait, besides the delay between attempts.
   std::chrono::seconds wait{0};
-  /// Whether another attempt cannot succeed, because the source is a file, which does not change.
+  /// Whether another attempt cannot succeed, because the source is a file, which does not change,
+  /// or because the database does not own the group of the account.
   bool is_final = false;
 };
 

@@ -10,6 +10,7 @@
 #include "backfill/queue/job_table.hpp"
 #include "base/seeded_hash.hpp"
 #include "documents/host_status.hpp"
+#include "tables/account_groups.hpp"
 #include "tables/repository_table.hpp"
 
 namespace skua::backfill {
@@ -169,6 +170,7 @@ std::vector<LeasedJob> Scheduler::lease(postgres::Session& session, const Place&
   // The filter is loaded before any request. The downloaded repository therefore contains every
   // record that passes this filter and that processes dropped under an earlier filter.
   const tables::FilterState state = tables::load_filter_state(session);
+  if (!owned_) owned_ = tables::load_account_groups(session).owned;
   if (!filter_ || filter_->version() != state.version) filter_ = tables::load_filter(session);
   boost::unordered_flat_map<std::string, tables::RepositoryRow, SeededHash> rows;
   for (tables::RepositoryRow& row : tables::load_repositories(session, dids)) {
@@ -185,6 +187,7 @@ std::vector<LeasedJob> Scheduler::lease(postgres::Session& session, const Place&
     }
     one.filter = filter_;
     one.filter_version = state.settled;
+    one.is_foreign = !owned_->has_account(job.did);
     one.job = std::move(job);
   }
   return leased;

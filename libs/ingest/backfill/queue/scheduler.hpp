@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "atproto/account_group.hpp"
 #include "backfill/backfill_counters.hpp"
 #include "backfill/hosts/host_limits.hpp"
 #include "backfill/queue/job_leases.hpp"
@@ -85,6 +87,8 @@ class Scheduler {
   std::string last_host_;
   /// The filter of the last lease.
   std::shared_ptr<const tables::Filter> filter_;
+  /// The groups that the database owns, after the first lease.
+  std::optional<atproto::GroupSet> owned_;
   bool has_reclaimed_orphans_ = false;
   bool is_idle_ = false;
   // The times of these members are times of `monotonic_`.

@@ -21,6 +21,7 @@
 #include "documents/host_status.hpp"
 #include "event/repository_chunks.hpp"
 #include "repo/repository_listing.hpp"
+#include "tables/account_groups.hpp"
 #include "verify/commit_verifier.hpp"
 
 namespace skua::backfill {
@@ -166,6 +167,11 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
   if (fetched.filter && fetched.filter->excludes(job.did)) {
     if (job.host) scheduler.release_slot(fetched, {{.end = HostOutcome::End::Ours}});
     co_return JobUnavailable{"the account is excluded (skua filter)"};
+  }
+  if (fetched.is_foreign) {
+    if (job.host) scheduler.release_slot(fetched, {{.end = HostOutcome::End::Ours}});
+    co_return JobFailed{.reason = "the account is of " + tables::foreign_text(job.did),
+                        .is_final = true};
   }
 
   // Step 1: resolve the document of the account.

@@ -162,7 +162,7 @@ bool LabelDecoder::take_labels(const pipeline::AdmittedMessage& message) {
     std::optional<Refusal> refusal;
     if (!judge(entry, refusal)) return false;
     if (refusal) refused.push_back(refusal->reason);
-    if (refusal && limits_) continue;
+    if (refusal && (limits_ || refusal->reason == verify::errc::foreign_account)) continue;
     if (!refusal) newest = std::max(newest, entry.label.cts);
     event::UnresolvedEvent event;
     event.did = entry.label.src;
@@ -197,6 +197,10 @@ bool LabelDecoder::take_labels(const pipeline::AdmittedMessage& message) {
 bool LabelDecoder::judge(const event::LabelEntry& entry, std::optional<Refusal>& refusal) {
   if (entry.error) {
     refusal = {verify::errc::label_malformed, make_error_code(*entry.error).message()};
+    return true;
+  }
+  if (!services_.groups.has_account(entry.label.src)) {
+    refusal = {verify::errc::foreign_account, {}};
     return true;
   }
   if (limits_ && !limits_->speaks_for(entry.label.src)) {

@@ -1,0 +1,79 @@
+#include "tables/account_groups.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "postgres/connection_string.hpp"
+#include "tables/account_groups.sql.hpp"
+
+namespace skua::tables {
+namespace {
+
+struct GroupsRow {
+  bool numbers_have_group;
+  std::string owned;
+};
+
+AccountGroups groups_of(const GroupsRow& row) {
+  // The constraints of the table ensure the form.
+  return {row.numbers_have_group, atproto::GroupSet::parse(row.owned).value()};
+}
+
+/// Returns all groups of a set, with commas between them.
+std::string list_of(const atproto::GroupSet& groups) {
+  std::string list;
+  for (unsigned group = 0; group < kAccountGroups; ++group) {
+    if (!groups.has(static_cast<AccountGroup>(group))) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", group);
+  }
+  return list;
+}
+
+[[noreturn]] void refuse(const AccountGroups& stored, const atproto::GroupSet& stated,
+                         const std::string& reason) {
+  throw GroupsRefused(fmt::format(
+      "--groups {}: the database owns {}, and {}", stated.text(),
+      stored.owned.has_all() ? "all groups of accounts" : "the groups " + stored.owned.text(),
+      reason));
+}
+
+}  // namespace
+
+AccountGroups load_account_groups(postgres::Session& session) {
+  return groups_of(session.query_one<GroupsRow>(sql::groups_load));
+}
+
+AccountGroups state_account_groups(postgres::Session& session,
+                                   const std::optional<atproto::GroupSet>& stated) {
+  AccountGroups stored = load_account_groups(session);
+  if (!stated || *stated == stored.owned) return stored;
+  postgres::Transaction transaction(session);
+  stored = groups_of(session.query_one<GroupsRow>(sql::groups_lock));
+  if (*stated == stored.owned) return stored;
+  if (!stored.numbers_have_group) {
+    refuse(stored, *stated,
+           "its account numbers are of a version that did not know groups; index into a new "
+           "database");
+  }
+  if (session.query_one<bool>(sql::groups_used)) {
+    refuse(stored, *stated,
+           "the groups of a database do not change after the first events, jobs or lists; leave "
+           "the option out, or index into a new database");
+  }
+  const auto other =
+      session.query_one<std::optional<std::string>>(sql::groups_others, postgres::process_token());
+  if (other) {
+    refuse(stored, *stated, fmt::format("'{}' works with these; end it first", *other));
+  }
+  session.execute(sql::groups_set, list_of(*stated));
+  transaction.commit();
+  stored.owned = *stated;
+  logger("store")->info("the database now owns the groups of accounts {}", stated->text());
+  return stored;
+}
+
+std::string foreign_text(std::string_view did) {
+  return fmt::format("group {}, which this database does not own", atproto::account_group(did));
+}
+
+}  // namespace skua::tables

@@ -28,7 +28,7 @@ COMMENT ON FUNCTION skua.newest_drawn_number() IS 'The greatest value of the seq
 CREATE OR REPLACE FUNCTION skua.random_account_number() RETURNS int8
 LANGUAGE sql VOLATILE
 AS $$
-  SELECT (floor(random() * ((max(a.id) >> 46) + 1))::int8 << 46) + (random() * (max(a.id) & 70368744177663))::int8
+  SELECT coalesce((floor(random() * ((max(a.id) >> 46) + 1))::int8 << 46) + (random() * (max(a.id) & 70368744177663))::int8, 0)
   FROM bsky.actors AS a
 $$;
-COMMENT ON FUNCTION skua.random_account_number() IS 'A number at which a scan of a sample of accounts begins: a random place among the accounts of a random group. Not each number belongs to an account.';
+COMMENT ON FUNCTION skua.random_account_number() IS 'A number at which a scan of a sample of accounts begins: a random place among the accounts of a random group. Not each number belongs to an account. 0 if there are no accounts.';

@@ -12,7 +12,7 @@ INSERT INTO skua.account_groups (numbers_have_group, owned)
 SELECT NOT EXISTS (SELECT 1 FROM bsky.actors), ARRAY(SELECT g FROM generate_series(0, 63) AS g);
 COMMENT ON TABLE skua.account_groups IS 'The groups of accounts that this database stores. `skua run --groups` sets them in a new database. Do not change the row: the program reads it when it starts.';
 COMMENT ON COLUMN skua.account_groups.only_row IS 'Ensures that the table has one row.';
-COMMENT ON COLUMN skua.account_groups.numbers_have_group IS 'Whether the bits of account numbers from 2^46 on are the group of the account. False in databases that had accounts before this was introduced.';
+COMMENT ON COLUMN skua.account_groups.numbers_have_group IS 'True if the bits of account numbers from 2^46 on are the group of the account. False in databases that had accounts before this was introduced.';
 COMMENT ON COLUMN skua.account_groups.owned IS 'The groups (bsky.account_group), sorted. Messages and repositories of accounts of other groups are not stored.';
 
 -- The rest of a number below its group.

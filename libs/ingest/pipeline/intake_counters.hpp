@@ -62,8 +62,7 @@ struct IntakeCounters {
       "skua_dropped_total",
       "messages, labels",
       "Commits, #syncs and labels that were dropped, and all messages of foreign accounts, by "
-      "reason "
-      "(libs/foundation/verify/errc.hpp)",
+      "reason (libs/foundation/verify/errc.hpp)",
       "reason",
       [](std::size_t index) { return verify::name_of(static_cast<verify::errc>(index + 1)); }};
   Counter stale_accounts{"stale_accounts", "skua_stale_account_messages_total", "messages",

@@ -116,6 +116,7 @@ def _feeds(record):
 OTHER_VALUES = {
     **{("posts", name): lambda record, value=value: (value(record), None) for name, value in post_content.COLUMNS.items()},
     ("posts", "is_deleted"): lambda record: (False, None),
+    ("posts", "langs"): lambda record: (None if record.get("langs") is None else " ".join(record["langs"]), "langs"),
     ("posts", "parent"): lambda record: ((record.get("reply") or {}).get("parent"), "reply"),
     ("posts", "root"): lambda record: ((record.get("reply") or {}).get("root"), "reply"),
     ("posts", "quote"): lambda record: (_quoted(record.get("embed")), None),

@@ -18,6 +18,7 @@
 #include "base/text.hpp"
 #include "consumers/own/own_columns.hpp"
 #include "consumers/own/own_differences.hpp"
+#include "consumers/own/own_functions.hpp"
 #include "consumers/projections/projection_file.hpp"
 
 namespace skua::consumers {

@@ -129,8 +129,9 @@ TEST_F(InvocationTest, given_values_replace_those_of_the_command_line) {
 }
 
 TEST_F(InvocationTest, a_file_with_an_unknown_key_or_a_list_is_refused) {
-  EXPECT_THAT(usage_error([&] { file("databse_url = 1\n"); }),
-              HasSubstr("databse_url is not a setting; the settings are database_url, groups, relay"));
+  EXPECT_THAT(
+      usage_error([&] { file("databse_url = 1\n"); }),
+      HasSubstr("databse_url is not a setting; the settings are database_url, groups, relay"));
   EXPECT_THAT(usage_error([&] { file("relay = [\"a\"]\n"); }),
               HasSubstr("relay must be a single value"));
   EXPECT_THAT(usage_error([&] { file("relay = \n"); }), HasSubstr("(line 1)"));

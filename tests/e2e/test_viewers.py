@@ -481,14 +481,33 @@ class Viewers(MadeRows):
         for none in (", in_collection => 'com.example.none'", ", at_path => 'none'", ", by_account => 'nobody.test'"):
             self.assertEqual(found(none), [], none)
         # Pages. The newest record is of an inactive account, and the others have the same time.
-        self.db.run("update bsky.likes set indexed_at = case when actor_id = bsky.actor_id('dee.test') then now() else '2026-01-01Z' end;"
-                    "update bsky.posts set indexed_at = '2026-01-01Z'")
-        pages, last = [], ""
-        while page := self.db.rows(f"select name, path, uri, page_key from bsky.backlinks('{post}', 2{last})"):
-            pages.append([(row["name"], row["path"], row["uri"]) for row in page])
-            last = f", before => '{page[-1]['page_key']}'"
-        self.assertEqual([len(page) for page in pages], [2, 2, 1])
-        self.assertEqual(len({row for page in pages for row in page}), 5)
+        self.db.run("update bsky.likes set created_at = case when actor_id = bsky.actor_id('dee.test') then now() else '2026-01-01Z' end,"
+                    "indexed_at = now(); update bsky.posts set created_at = '2026-01-01Z'")
+
+        def pages():
+            last, lists = "", []
+            while page := self.db.rows(f"select name, path, uri, page_key from bsky.backlinks('{post}', 2{last})"):
+                lists.append([(row["name"], row["path"], row["uri"]) for row in page])
+                last = f", before => '{page[-1]['page_key']}'"
+            return lists
+
+        without = pages()
+        self.assertEqual([len(page) for page in without], [2, 2, 1])
+        self.assertEqual(len({row for page in without for row in page}), 5)
+        for index in ("newest-likes", "newest-reposts", "newest-followers"):
+            self.skua(self.db, "index", "add", index)
+        self.assertEqual(pages(), without)
+        self.assertEqual(found(", by_account => 'cy.test'"), ["cy.test subject.uri"])
+        # Of an account.
+        for account in (self.bob, self.cy, self.dee):
+            self.put(account, "graph.follow", {"subject": self.ann.did})
+        self.store()
+        follows = ["bob.test subject", "cy.test subject"]
+        self.assertEqual(sorted(found("", self.ann.did)), follows)
+        newest = found(", 1", self.ann.did)
+        self.db.run("drop index bsky.follows_newest")
+        self.assertEqual(sorted(found("", self.ann.did)), follows)
+        self.assertEqual(found(", 1", self.ann.did), newest)
 
     def test_link_cards_videos_and_galleries_have_views(self):
         """data-plane/server/indexing/plugins/post.ts: items of a gallery of another kind are no images."""

@@ -58,7 +58,8 @@ POPULAR = {
     "all likes, counted": (None, "select count(*) from bsky.likes_of('{post}')"),
     "all reposts, counted": (None, "select count(*) from bsky.reposts_of('{post}')"),
     "all followers, counted": (None, "select count(*) from bsky.followers_of('{account}')"),
-    "backlinks of the post": (None, "select name, uri from bsky.backlinks('{post}', 50)"),
+    # Needs newest-reposts, too.
+    "backlinks of the post": ("newest-likes", "select name, uri from bsky.backlinks('{post}', 50)"),
     "backlinks of the post, counted": (None, "select * from bsky.backlink_counts('{post}')"),
     "name": ("names", "select did from bsky.actors_view where name = 'n4711.test'"),
     "beginning of a name": ("names", "select name from bsky.actors_view where name like 'n4711%' limit 20"),

@@ -4,8 +4,10 @@ import argparse
 import concurrent.futures
 import functools
 import json
+import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -43,6 +45,12 @@ OWN_PROJECTIONS = ["--kills", "4"]
 LONG_OWN_PROJECTIONS = ["--kills", "30", "--seeds", "3"]
 BROKEN_CONSUMERS = ["--minutes", "0.1"]
 LONG_BROKEN_CONSUMERS = ["--minutes", "10"]
+# Why something did not run.
+NO_TIME = "the time of --minutes was over"
+# The exit code of timeout(1) if the time was over.
+TIMEOUT_ENDED_IT = 124
+# The time limit of a test program, as tests/CMakeLists.txt sets it. A program that reached it failed.
+PROGRAM_SECONDS = 900
 
 
 class Report:
@@ -82,6 +90,9 @@ class Run:
     def __init__(self, options):
         self.options = options
         self.report = Report()
+        # The exit code of the last command.
+        self.code = 0
+        self.end = time.time() + 60 * options.minutes if options.minutes else None
         LOGS.mkdir(parents=True, exist_ok=True)
         self.environment = {
             **os.environ,
@@ -107,6 +118,9 @@ class Run:
     def parts(self, stage):
         return [name.split("/")[1] for name in self.options.only if name.startswith(stage + "/")]
 
+    def is_late(self):
+        return self.end is not None and time.time() >= self.end
+
     def command(self, log, arguments, show=False):
         """Runs a command with its output in a log; True if it succeeded. Otherwise prints the end of the log."""
         path = LOGS / f"{log}.log"
@@ -119,19 +133,24 @@ class Run:
                 for line in process.stdout:
                     out.write(line)
                     print(line, end="", flush=True)
-                return process.wait() == 0
+                self.code = process.wait()
+                return self.code == 0
             done = subprocess.run(
                 arguments, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL,
                 stdout=out, stderr=subprocess.STDOUT, check=False,
             )
-        if done.returncode != 0:
+        self.code = done.returncode
+        if self.code != 0:
             lines = path.read_text(errors="replace").splitlines()
             print("\n".join(lines[-60:]))
             print(f"(all of it: {path.relative_to(ROOT)})")
-        return done.returncode == 0
+        return self.code == 0
 
     def stage(self, name, work):
         if not self.wanted(name):
+            return
+        if self.is_late():
+            self.report.add(name, skipped=[("the whole stage", NO_TIME)])
             return
         print(f"==> {name}", flush=True)
         started = time.monotonic()
@@ -149,8 +168,14 @@ class Run:
         return good
 
     def build(self, preset, targets=()):
-        if self.command(f"{preset}-build", [str(SCRIPTS / "build"), preset, *targets]):
+        command = [str(SCRIPTS / "build"), preset, *targets]
+        if self.end is not None:
+            command = ["timeout", str(max(1, math.ceil(self.end - time.time()))), *command]
+        if self.command(f"{preset}-build", command):
             return True
+        if self.code == TIMEOUT_ENDED_IT:
+            self.report.add(preset, skipped=[("build", NO_TIME)])
+            return False
         self.report.add(preset, failed=["build"])
         return False
 
@@ -196,21 +221,31 @@ class Run:
         arguments = ["ctest", "--preset", preset, "-LE", "e2e", "-j", "3", "--output-junit", str(junit)]
         if names:
             arguments += ["-R", "^(" + "|".join(names) + ")(_postgres)?$"]
+        programs = ctest_names(arguments)
+        if self.end is not None:
+            arguments += ["--stop-time", time.strftime("%H:%M:%S", time.localtime(self.end))]
         arguments = unrandomised(preset) + arguments
         self.environment["GTEST_OUTPUT"] = f"xml:{folder}/"
         self.command(f"{preset}-ctest", arguments)
         del self.environment["GTEST_OUTPUT"]
-        self.count_ctest(preset, junit, folder)
+        self.count_ctest(preset, junit, folder, programs)
 
-    def count_ctest(self, preset, junit, folder):
+    def count_ctest(self, preset, junit, folder, programs):
         if not junit.exists():
             self.report.add(preset, failed=["ctest did not run"])
             return
-        cases = list(ElementTree.parse(junit).getroot().iter("testcase"))
-        if not cases:
+        if not programs:
             self.report.add(preset, failed=["no tests were found"])
-        for case in cases:
-            name = case.get("name")
+        cases = {case.get("name"): case for case in ElementTree.parse(junit).getroot().iter("testcase")}
+        stopped = re.findall(r"Test +#\d+: (\S+) [.]*[*]+Timeout", (LOGS / f"{preset}-ctest.log").read_text(errors="replace"))
+        for name in programs:
+            case = cases.get(name)
+            if self.is_late() and (case is None or (name in stopped and float(case.get("time")) < PROGRAM_SECONDS)):
+                self.report.add(preset, skipped=[(name, NO_TIME)])
+                continue
+            if case is None:
+                self.report.add(preset, failed=[f"{name} did not run"])
+                continue
             file = folder / f"test_{name}.xml"
             passed, failed, skipped = count_googletest(file) if file.exists() else (0, [], [])
             if case.get("status") != "run" and not failed:
@@ -271,6 +306,12 @@ class Run:
             self.check("bench", part or "all", [str(SCRIPTS / "bench"), "--quick", *filter(None, [part])])
 
 
+def ctest_names(arguments):
+    """The names of the tests that a command of ctest would run."""
+    listed = subprocess.run([*arguments, "--show-only=json-v1"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return [test["name"] for test in json.loads(listed.stdout)["tests"]] if listed.returncode == 0 else []
+
+
 def unrandomised(preset):
     """The prefix of a sanitizer build's commands: sanitizers of GCC 12 cannot place their shadow memory under every
     kernel's address randomisation."""
@@ -325,6 +366,7 @@ def main():
     kinds.add_argument("--quick", action="store_true")
     kinds.add_argument("--sanitizers", action="store_true")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--minutes", type=float)
     parser.add_argument("--only", action="append", default=[], metavar="STAGE[/PART]")
     options = parser.parse_args()
     for name in options.only:

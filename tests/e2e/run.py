@@ -10,6 +10,7 @@ names such tests. Investigate them: a rare defect also passes a second run.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -19,7 +20,10 @@ import sys
 import tempfile
 import time
 import unittest
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+
+from harness import BIN, MIGRATED_TEMPLATE, Database, server_url, with_database
 
 HERE = pathlib.Path(__file__).resolve().parent
 # The slow ones start first.
@@ -108,6 +112,25 @@ def prepare_real_pds():
     )
 
 
+@contextlib.contextmanager
+def migrated_template():
+    """Creates the database that the tests' databases are copies of."""
+    if not os.environ.get("SKUA_TEST_DATABASE_URL"):
+        yield
+        return
+    name = "e2e_template_" + uuid.uuid4().hex[:16]
+    database = Database(with_database(server_url(), name))
+    Database(with_database(server_url(), "postgres")).run(f"create database {name}")
+    try:
+        subprocess.run([BIN / "skua", "migrate"], env={**os.environ, "SKUA_DATABASE_URL": database.url, "SKUA_CONFIG": ""},
+                       stdout=subprocess.DEVNULL, check=True)
+        os.environ[MIGRATED_TEMPLATE] = name
+        yield
+    finally:
+        os.environ.pop(MIGRATED_TEMPLATE, None)
+        database.drop()
+
+
 def run_all(names, jobs):
     together = [name for name in FIRST if name in names]
     together += [name for name in names if name not in FIRST + LAST]
@@ -154,7 +177,11 @@ def main():
         if name.split(".")[0] not in known:
             parser.error(f"there is no {name}; there are: {', '.join(known)}")
     names = options.names or known
-    report = run_here(names[0]) if options.here else run_all(names, options.jobs)
+    if options.here:
+        report = run_here(names[0])
+    else:
+        with migrated_template():
+            report = run_all(names, options.jobs)
     if options.report:
         options.report.write_text(json.dumps(report))
     if not options.here:

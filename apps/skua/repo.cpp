@@ -15,6 +15,7 @@
 #include "accounts.hpp"
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
+#include "atproto/account_group.hpp"
 #include "backfill/queue/job_commands.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/resync_rows.hpp"
@@ -28,6 +29,7 @@
 #include "settings.hpp"
 #include "status/reports.hpp"
 #include "stop_signal.hpp"
+#include "tables/account_groups.hpp"
 #include "watch_backfill.hpp"
 
 namespace skua::cli {
@@ -41,11 +43,19 @@ int repo_info(const Invocation& invocation) {
   const std::vector<std::string> dids = look_up(accounts, problems);
   if (dids.empty()) return kFailure;
   postgres::Session session(url, postgres::process_name("skua repo info"));
+  const atproto::GroupSet owned = tables::load_account_groups(session).owned;
   bool is_first = true;
   for (const std::string& did : dids) {
     const nlohmann::json info = status::read_repository_info(session, did);
+    const bool is_foreign = !owned.has_account(did);
+    if (is_foreign) {
+      command_line::print_stderr("skua: {}: {}: its records are not stored here\n", did,
+                                 tables::foreign_text(did));
+    }
     if (info.is_null()) {
-      command_line::print_stderr("skua: {}: nothing is known of this account\n", did);
+      if (!is_foreign) {
+        command_line::print_stderr("skua: {}: nothing is known of this account\n", did);
+      }
       ++problems;
       continue;
     }

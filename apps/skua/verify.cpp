@@ -19,6 +19,7 @@
 #include "recheck/row_check.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
+#include "tables/account_groups.hpp"
 #include "watch_backfill.hpp"
 
 namespace skua::cli {
@@ -58,6 +59,12 @@ recheck::RowScope scope_of(const Invocation& invocation, postgres::Session& sess
   if (const auto account = invocation[kCheckedAccount]) {
     scope.actor_id = known_number<AccountNumber>(session, "SELECT bsky.actor_id($1::text)",
                                                  *account, "the account");
+    const auto did = session.execute({"verify_did", "SELECT did FROM bsky.actors WHERE id = $1"},
+                                     *scope.actor_id);
+    if (!tables::load_account_groups(session).owned.has_account(did.text(0, 0))) {
+      throw UsageError(fmt::format("skua verify: the account {}: {}", *account,
+                                   tables::foreign_text(did.text(0, 0))));
+    }
   }
   if (const auto collection = invocation[kCheckedCollection]) {
     scope.collection_id = known_number<std::int32_t>(

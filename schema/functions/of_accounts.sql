@@ -31,7 +31,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
        AND (SELECT true FROM bsky.follows d WHERE d.subject_actor = f.subject_actor AND d.actor_id = f.actor_id AND d.rkey < f.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = f.actor_id) IS NOT FALSE
-     ORDER BY least(f.created_at, f.indexed_at) DESC, f.actor_id DESC, f.rkey DESC LIMIT max_rows)
+     ORDER BY least(f.created_at, f.indexed_at) DESC FETCH FIRST (coalesce(max_rows, 2147483647)) ROWS WITH TIES)
     UNION ALL
     (SELECT s.actor_id, s.rkey, s.sort_at FROM (
        SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f

@@ -45,7 +45,8 @@ $$;
 COMMENT ON FUNCTION bsky.reposts_of(text) IS 'The accounts that reposted a post, each once, with the repost (uri) and its time (sort_at). The post is an AT-URI or a bsky.app URL.';
 
 -- The newest accounts of a subject with very many. An optional index has them in this order. In its part of the query, `+ 0`
--- leaves the planner no other index. Without the index all are sorted, before duplicates and inactive accounts are left out.
+-- leaves the planner no other index, and with WITH TIES it cannot choose a sort of all rows by the whole key. Without the index all
+-- are sorted, before duplicates and inactive accounts are left out.
 CREATE OR REPLACE FUNCTION bsky.likes_of(address text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
@@ -61,7 +62,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
             AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
-     ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC LIMIT max_rows)
+     ORDER BY least(l.created_at, l.indexed_at) DESC FETCH FIRST (coalesce(max_rows, 2147483647)) ROWS WITH TIES)
     UNION ALL
     (SELECT s.actor_id, s.rkey, s.sort_at FROM (
        SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.likes l
@@ -95,7 +96,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
             AND d.actor_id = l.actor_id AND d.subject_collection = l.subject_collection AND d.rkey < l.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.actor_id) IS NOT FALSE
-     ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC LIMIT max_rows)
+     ORDER BY least(l.created_at, l.indexed_at) DESC FETCH FIRST (coalesce(max_rows, 2147483647)) ROWS WITH TIES)
     UNION ALL
     (SELECT s.actor_id, s.rkey, s.sort_at FROM (
        SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.reposts l
@@ -128,7 +129,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
             AND d.subject_actor = l.subject_actor AND d.actor_id = l.list_actor AND d.rkey < l.rkey
             LIMIT 1) IS NULL
        AND (SELECT i.active FROM bsky.actors i WHERE i.id = l.subject_actor) IS NOT FALSE
-     ORDER BY least(l.created_at, l.indexed_at) DESC, l.rkey DESC LIMIT max_rows)
+     ORDER BY least(l.created_at, l.indexed_at) DESC FETCH FIRST (coalesce(max_rows, 2147483647)) ROWS WITH TIES)
     UNION ALL
     (SELECT s.list_actor, s.subject_actor, s.rkey, s.sort_at FROM (
        SELECT l.list_actor, l.subject_actor, l.rkey, least(l.created_at, l.indexed_at) AS sort_at FROM bsky.list_items l

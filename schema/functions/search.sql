@@ -160,7 +160,7 @@ LANGUAGE sql STABLE ROWS 100 AS $$
             AND l.subject_collection = k.collection_id AND least(l.created_at, l.indexed_at) <= e.sort_at
             AND (before IS NULL OR (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) <= (e.sort_at, e.actor_id, e.rkey))
             AND (SELECT n.active FROM bsky.actors AS n WHERE n.id = l.actor_id) IS NOT FALSE
-          ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC LIMIT max_rows + 1) AS t
+          ORDER BY least(l.created_at, l.indexed_at) DESC FETCH FIRST (coalesce(max_rows::int8 + 1, 2147483647)) ROWS WITH TIES) AS t
         UNION ALL
         SELECT 3, 'subject.uri', t.* FROM k CROSS JOIN e CROSS JOIN LATERAL (
           SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) FROM bsky.reposts AS l
@@ -168,7 +168,7 @@ LANGUAGE sql STABLE ROWS 100 AS $$
             AND l.subject_collection = k.collection_id AND least(l.created_at, l.indexed_at) <= e.sort_at
             AND (before IS NULL OR (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) <= (e.sort_at, e.actor_id, e.rkey))
             AND (SELECT n.active FROM bsky.actors AS n WHERE n.id = l.actor_id) IS NOT FALSE
-          ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC LIMIT max_rows + 1) AS t
+          ORDER BY least(l.created_at, l.indexed_at) DESC FETCH FIRST (coalesce(max_rows::int8 + 1, 2147483647)) ROWS WITH TIES) AS t
         UNION ALL
         SELECT 7, 'subject', t.* FROM e CROSS JOIN LATERAL (
           SELECT l.actor_id, l.rkey, least(l.created_at, l.indexed_at) FROM bsky.follows AS l
@@ -176,7 +176,7 @@ LANGUAGE sql STABLE ROWS 100 AS $$
             AND l.subject_actor = (SELECT bsky.actor_id(target)) AND least(l.created_at, l.indexed_at) <= e.sort_at
             AND (before IS NULL OR (least(l.created_at, l.indexed_at), l.actor_id, l.rkey) <= (e.sort_at, e.actor_id, e.rkey))
             AND (SELECT n.active FROM bsky.actors AS n WHERE n.id = l.actor_id) IS NOT FALSE
-          ORDER BY least(l.created_at, l.indexed_at) DESC, l.actor_id DESC, l.rkey DESC LIMIT max_rows + 1) AS t
+          ORDER BY least(l.created_at, l.indexed_at) DESC FETCH FIRST (coalesce(max_rows::int8 + 1, 2147483647)) ROWS WITH TIES) AS t
       ) AS l
       WHERE (in_collection IS NULL OR l.collection_id = (SELECT w.collection_id FROM wanted AS w))
         AND (at_path IS NULL OR l.path = at_path)

@@ -3,6 +3,7 @@
 import collections
 import hashlib
 import re
+import string
 import unittest
 
 import two_databases
@@ -122,6 +123,15 @@ class Groups(Backfill):
             with self.subTest(command):
                 refused = self.run_at(halves[0], network, *command, code=1)
                 self.assertTrue(refused.says(reason), refused.tail())
+        with self.subTest("nothing is said of records that are elsewhere"):
+            # Records of this database refer to some of these accounts.
+            known = halves[0].value(f"select min(did) from bsky.actors where did = any('{{{','.join(foreign)}}}')")
+            unknown = next(did for did in (f"did:plc:{letter * 24}" for letter in string.ascii_lowercase) if group(did) > 31)
+            for did in (known, unknown):
+                info = self.run_at(halves[0], network, "repo", "info", did, code=0 if did == known else 1)
+                self.assertTrue(info.says(f"{did}: group {group(did)}, which this database does not own: its records are not stored here"), info.tail())
+            refused = self.run_at(halves[0], network, "verify", "--account", known, code=2)
+            self.assertTrue(refused.says(f"the account {known}: group {group(known)}, which this database does not own"), refused.tail())
         with self.subTest("a job that SQL has queued"):
             halves[0].run(f"insert into skua.backfill_jobs (did, created_at, next_attempt) values ('{foreign[0]}', now(), now())")
             self.run_at(halves[0], network, "backfill", code=1)

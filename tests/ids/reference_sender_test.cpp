@@ -141,8 +141,8 @@ TEST_F(ReferenceSenderTest, a_number_that_another_account_has_is_refused) {
       resolve(batch);
       ADD_FAILURE() << "not refused";
     } catch (const postgres::DataError& error) {
-      EXPECT_THAT(error.what(),
-                  testing::HasSubstr("the account '" + one + "' has the number of 'did:plc:first'"));
+      EXPECT_THAT(error.what(), testing::HasSubstr("the account '" + one +
+                                                   "' has the number of 'did:plc:first'"));
     }
   }
 }
@@ -160,8 +160,8 @@ TEST_F(ReferenceSenderTest, a_number_that_another_collection_has_is_refused) {
 }
 
 TEST_F(ReferenceSenderTest, references_reach_their_node) {
-  auto batch = one(made_write(did_of(false, "a"), kFollow, kKey, 1,
-                              made_follow(did_of(true, "c"))));
+  auto batch =
+      one(made_write(did_of(false, "a"), kFollow, kKey, 1, made_follow(did_of(true, "c"))));
   EXPECT_TRUE(resolve(batch).empty());
   list(other_database_.url());
   postgres::Runtime runtime(database_.url(), clock_);
@@ -173,8 +173,9 @@ TEST_F(ReferenceSenderTest, references_reach_their_node) {
   EXPECT_EQ(sender.metrics().sent, 1U);
   EXPECT_EQ(sender.metrics().failures, 0U);
 
-  session().run("SELECT skua.resend_references('{40}'), skua.resend_references(ARRAY(SELECT "
-                "generate_series(0, 63)))");
+  session().run(
+      "SELECT skua.resend_references('{40}'), skua.resend_references(ARRAY(SELECT "
+      "generate_series(0, 63)))");
   EXPECT_EQ(waiting(), did_of(false, "a") + " " + did_of(true, "c"))
       << "the function takes any groups";
 }
@@ -183,7 +184,8 @@ TEST_F(ReferenceSenderTest, a_node_that_refuses_delays_no_other_one) {
   const std::string foreign = did_of(true, "c");
   const auto group = std::to_string(atproto::account_group(foreign));
   std::string elsewhere = did_of(true, "d");
-  while (std::to_string(atproto::account_group(elsewhere)) == group) elsewhere = did_of(true, elsewhere.substr(8) + "y");
+  while (std::to_string(atproto::account_group(elsewhere)) == group)
+    elsewhere = did_of(true, elsewhere.substr(8) + "y");
   auto batch = one(made_write(did_of(false, "a"), kFollow, kKey, 1, made_follow(foreign)));
   batch.push_back(
       {made_write(did_of(false, "a"), kFollow, "3l2s5xxv2ze2d", 1, made_follow(elsewhere))});

@@ -52,9 +52,8 @@ void require_owner(postgres::Session& peer, const std::optional<atproto::NumberK
 /// Sorts values and removes repetitions. Two senders insert in the same order, so neither waits for
 /// the other in a circle.
 void make_set(std::vector<std::string_view>& values) {
-  std::ranges::sort(values);
-  const auto repeated = std::ranges::unique(values);
-  values.erase(repeated.begin(), repeated.end());
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
 }  // namespace

@@ -5,25 +5,76 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT get_byte(sha256(convert_to(did, 'UTF8')), 0) >> 2 $$;
 COMMENT ON FUNCTION bsky.account_group(text) IS 'The group of an account, 0 to 63: the first six bits of the SHA-256 of its DID.';
 
+-- Numbers that all nodes of a network compute with the same result (ADR 19). libs/foundation/atproto/computed_number.hpp has
+-- the same functions.
+
+CREATE OR REPLACE FUNCTION skua.keyed_bits(key bytea, name text) RETURNS int8
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+AS $$ SELECT ('x' || encode(substring(sha256(key || convert_to(name, 'UTF8')) FOR 8), 'hex'))::bit(64)::int8 $$;
+COMMENT ON FUNCTION skua.keyed_bits(bytea, text) IS 'The first eight bytes of the SHA-256 of a key and a name, as a number.';
+
+CREATE OR REPLACE FUNCTION skua.computed_account_number(key bytea, did text) RETURNS int8
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+AS $$ SELECT bsky.account_group(did)::int8 << 57 | greatest(skua.keyed_bits(key, did) & ((1::int8 << 57) - 1), 1) $$;
+COMMENT ON FUNCTION skua.computed_account_number(bytea, text) IS 'The number of an account on the nodes with this key: its group in the bits from 2^57 on, and 57 bits of a hash. Never 0.';
+
+CREATE OR REPLACE FUNCTION skua.computed_collection_number(key bytea, nsid text) RETURNS int4
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+AS $$ SELECT (1000 + (skua.keyed_bits(key, nsid) & 9223372036854775807) % 2147482648)::int4 $$;
+COMMENT ON FUNCTION skua.computed_collection_number(bytea, text) IS 'The number of a collection without a table of its own on the nodes with this key, from 1000 to 2147483647.';
+
 CREATE OR REPLACE FUNCTION skua.new_account_number(did text) RETURNS int8
 LANGUAGE sql VOLATILE
 AS $$
-  SELECT CASE WHEN g.numbers_have_group THEN bsky.account_group(did)::int8 << 46 ELSE 0 END | nextval('bsky.actors_id_seq')
+  SELECT CASE
+    WHEN k.key IS NOT NULL THEN skua.computed_account_number(k.key, did)
+    WHEN g.numbers_have_group THEN bsky.account_group(did)::int8 << 46 | nextval('bsky.actors_id_seq')
+    ELSE nextval('bsky.actors_id_seq')
+  END
   FROM skua.account_groups AS g
+  LEFT JOIN skua.number_key AS k ON true
 $$;
-COMMENT ON FUNCTION skua.new_account_number(text) IS 'A new number for an account: its group in the bits from 2^46 on, and the next value of the sequence. In a database whose numbers have no group, the next value alone.';
+COMMENT ON FUNCTION skua.new_account_number(text) IS 'A new number for an account. On a node it is computed. Otherwise it has the group in the bits from 2^46 on, and the next value of the sequence; in a database whose numbers have no group, it is the next value alone.';
 REVOKE EXECUTE ON FUNCTION skua.new_account_number(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.new_collection_number(nsid text) RETURNS int4
+LANGUAGE sql VOLATILE
+AS $$
+  SELECT CASE
+    WHEN k.key IS NOT NULL THEN skua.computed_collection_number(k.key, nsid)
+    ELSE nextval('bsky.collections_id_seq')::int4
+  END
+  FROM skua.account_groups AS g
+  LEFT JOIN skua.number_key AS k ON true
+$$;
+COMMENT ON FUNCTION skua.new_collection_number(text) IS 'A new number for a collection: computed on a node, otherwise the next value of the sequence.';
+REVOKE EXECUTE ON FUNCTION skua.new_collection_number(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.resend_references(groups int4[]) RETURNS void
+LANGUAGE sql VOLATILE
+AS $$
+  INSERT INTO skua.waiting_references (account_group, text)
+  SELECT a.id >> 57, a.did
+  FROM bsky.actors AS a
+  WHERE (a.id >> 57)::int4 = ANY (groups) AND EXISTS (SELECT 1 FROM skua.number_key);
+  INSERT INTO skua.waiting_references (account_group, actor_id, collection_id, rkey, text)
+  SELECT k.actor_id >> 57, k.actor_id, k.collection_id, k.rkey, k.text
+  FROM bsky.rkeys AS k
+  WHERE (k.actor_id >> 57)::int4 = ANY (groups) AND EXISTS (SELECT 1 FROM skua.number_key);
+$$;
+COMMENT ON FUNCTION skua.resend_references(int4[]) IS 'Queues all accounts and record keys of these groups of another node in skua.waiting_references. For a node that lost its newest rows, for example by a restore of a backup.';
+REVOKE EXECUTE ON FUNCTION skua.resend_references(int4[]) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION skua.newest_drawn_number() RETURNS int8
 LANGUAGE sql STABLE
 AS $$
-  SELECT coalesce(max(newest.id & 70368744177663), 0)
+  SELECT CASE WHEN (SELECT g.group_shift = 46 FROM skua.account_groups AS g) THEN coalesce(max(newest.id & 70368744177663), 0) END
   FROM generate_series(0, 63) AS g
   CROSS JOIN LATERAL (
     SELECT a.id FROM bsky.actors AS a WHERE a.id >= g::int8 << 46 AND a.id < (g + 1)::int8 << 46 ORDER BY a.id DESC LIMIT 1
   ) AS newest
 $$;
-COMMENT ON FUNCTION skua.newest_drawn_number() IS 'The greatest value of the sequence of account numbers that an account has, from one entry of the primary key for each group; 0: there are no accounts.';
+COMMENT ON FUNCTION skua.newest_drawn_number() IS 'The greatest value of the sequence of account numbers that an account has, from one entry of the primary key for each group; 0: there are no accounts; null: the numbers are computed.';
 
 CREATE OR REPLACE FUNCTION skua.random_account_number() RETURNS int8
 LANGUAGE sql VOLATILE

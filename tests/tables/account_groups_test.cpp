@@ -11,6 +11,7 @@ namespace skua::tables::account_groups_test {
 namespace {
 
 using atproto::GroupSet;
+using atproto::NumberKey;
 
 class AccountGroupsTest : public test::PostgresTest {
  protected:
@@ -89,6 +90,47 @@ TEST_F(AccountGroupsTest, another_process_has_read_them) {
   postgres::Session reader(database_.url(), "skua query pid 1 at host token");
   other.run("SET application_name = 'skua serve pid 1'");
   EXPECT_EQ(state_account_groups(session(), set_of("5")).owned, set_of("5"));
+}
+
+NumberKey key_of(std::uint8_t byte) {
+  NumberKey key;
+  key.fill(byte);
+  return key;
+}
+
+class ComputedNumber : public AccountGroupsTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(ComputedNumber, is_the_same_in_sql) {
+  make_node(session(), set_of("0-63"), key_of(9));
+  EXPECT_EQ(session()
+                .run("SELECT skua.new_account_number($$" + std::string(GetParam()) + "$$)")
+                .int8(0, 0),
+            atproto::computed_account_number(key_of(9), GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ComputedNumber,
+                         testing::Values("", "did:plc:z72i7hdynmk6r22z27h6tvur", "did:plc:a",
+                                         "did:web:example.com", "did:x:\\101", "did:x:\xc3\xa9"));
+
+TEST_F(AccountGroupsTest, a_node_computes_numbers) {
+  EXPECT_EQ(load_number_key(session()), std::nullopt);
+  make_node(session(), set_of("0-31"), key_of(1));
+  make_node(session(), set_of("0-31"), key_of(1));
+  const AccountGroups groups = load_account_groups(session());
+  EXPECT_TRUE(groups.has_computed_numbers());
+  EXPECT_EQ(groups.owned, set_of("0-31"));
+  EXPECT_EQ(groups.group_of(atproto::computed_account_number(key_of(1), "did:plc:a")),
+            atproto::account_group("did:plc:a"));
+  EXPECT_EQ(load_number_key(session()), key_of(1));
+  EXPECT_EQ(value("SELECT skua.newest_drawn_number()"), "");
+  EXPECT_EQ(value("SELECT skua.new_collection_number('a.b.c') >= 1000 AND "
+                  "skua.new_collection_number('a.b.c') = skua.new_collection_number('a.b.c')"),
+            "t");
+  session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:a', now())");
+  make_node(session(), set_of("0-31"), key_of(1));
+  EXPECT_THROW(make_node(session(), set_of("0-31"), key_of(2)), GroupsRefused);
+  EXPECT_THROW(make_node(session(), set_of("0-30"), key_of(1)), GroupsRefused);
+  EXPECT_EQ(load_number_key(session()), key_of(1));
 }
 
 TEST_F(AccountGroupsTest, numbers_of_accounts) {

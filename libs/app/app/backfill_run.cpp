@@ -5,6 +5,7 @@
 #include "accounts/handle_verifier.hpp"
 #include "app/database.hpp"
 #include "consumers/log_maintenance.hpp"
+#include "ids/reference_sender.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/runtime.hpp"
 #include "postgres/server_clock.hpp"
@@ -74,7 +75,8 @@ class BackfillRun::Impl {
         pool_(runtime_, {.is_alone = options_.is_alone}),
         backfill_(runtime_, backfiller_options(options_.backfill, kRole, *options_.accounts),
                   pool_),
-        log_maintenance_(runtime_) {
+        log_maintenance_(runtime_),
+        references_(runtime_) {
     if (!options_.check_handles) return;
     handles_ = std::make_unique<accounts::HandleLookups>(runtime_, handle_options());
   }
@@ -85,6 +87,7 @@ class BackfillRun::Impl {
     pool_.start();
     backfill_.start();
     log_maintenance_.start();
+    references_.start();
   }
 
   void stop() {
@@ -94,6 +97,7 @@ class BackfillRun::Impl {
     backfill_.stop();
     if (handles_) handles_->stop();
     log_maintenance_.stop();
+    references_.stop();
   }
 
   void notify() { backfill_.backfiller.notify(); }
@@ -115,6 +119,7 @@ class BackfillRun::Impl {
   writer::WorkerPool pool_;
   MonitoredBackfill backfill_;
   consumers::LogMaintenance log_maintenance_;
+  ids::ReferenceSender references_;
   std::unique_ptr<accounts::HandleLookups> handles_;
 };
 

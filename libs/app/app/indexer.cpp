@@ -17,6 +17,7 @@
 #include "backfill/discovery/list_table.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric.hpp"
+#include "ids/reference_sender.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/database_watch.hpp"
 #include "postgres/runtime.hpp"
@@ -98,6 +99,7 @@ class Indexer::Impl {
         pool_(runtime_),
         remover_(runtime_, filter_),
         rechecker_(runtime_, pool_.ids()),
+        references_(runtime_),
         consumers_(runtime_, options_.consumer_threads) {
     if (!options_.signal_collections.empty()) make_signals();
     for (auto& group : source_groups(options_.sources)) {
@@ -183,6 +185,7 @@ class Indexer::Impl {
                     }});
     add_threads(&rechecker_, &recheck::Rechecker::metrics);
     add_threads(&remover_, &retention::Remover::metrics);
+    add_threads(&references_, &ids::ReferenceSender::metrics);
     parts_.add({.end =
                     [this](bool) {
                       if (handles_) handles_->stop();
@@ -321,6 +324,7 @@ class Indexer::Impl {
   writer::WorkerPool pool_;
   retention::Remover remover_;
   recheck::Rechecker rechecker_;
+  ids::ReferenceSender references_;
   ConsumerParts consumers_;
   std::unique_ptr<MonitoredBackfill> backfill_;
   std::future<void> backfill_closed_;

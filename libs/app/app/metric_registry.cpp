@@ -6,6 +6,7 @@
 #include "consumers/fold_step.hpp"
 #include "consumers/log_maintenance.hpp"
 #include "consumers/messages/message_sequencer.hpp"
+#include "ids/reference_sender.hpp"
 #include "pages/health.hpp"
 #include "pipeline/signal_accounts.hpp"
 #include "recheck/recheck.hpp"
@@ -33,6 +34,7 @@ std::vector<pipeline::MetricDeclaration> metric_registry() {
   add(values_of(consumers::MessageMetrics()));
   add(values_of(retention::RemovalMetrics()));
   add(values_of(recheck::RecheckMetrics()));
+  add(values_of(ids::ReferenceMetrics()));
   add(values_of(pipeline::SignalMetrics()));
   add(values_of(sources::LabelerMetrics()));
   add(values_of(accounts::PlcTailMetrics()));

@@ -22,7 +22,11 @@ std::string method_of(const Column& column) {
 
 int number_of(postgres::Session& session, const std::string& collection) {
   const std::array<std::string_view, 1> collections = {collection};
-  return tables::CollectionIds().ids_of(session, collections).front();
+  const int number = tables::CollectionIds().ids_of(session, collections).front();
+  if (number == 0) {
+    throw lexicon::LexiconError("another collection has the number of '" + collection + "'");
+  }
+  return number;
 }
 
 }  // namespace

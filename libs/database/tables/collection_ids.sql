@@ -2,7 +2,8 @@
 SELECT id, nsid FROM bsky.collections WHERE nsid = ANY($1::text[]);
 
 -- name: collections_insert
-INSERT INTO bsky.collections (nsid)
-SELECT nsid
+-- A computed number may belong to another collection already.
+INSERT INTO bsky.collections (id, nsid)
+SELECT skua.new_collection_number(nsid), nsid
 FROM unnest($1::text[]) AS nsid
-ON CONFLICT (nsid) DO NOTHING;
+ON CONFLICT DO NOTHING;

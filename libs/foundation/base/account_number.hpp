@@ -12,7 +12,7 @@ using AccountNumber = std::int64_t;
 using AccountGroup = std::uint8_t;
 inline constexpr unsigned kAccountGroups = 64;
 
-/// The bits of a number below its group. They contain a value of the sequence of account numbers.
+/// The bits of a drawn number below its group. They contain a value of the sequence of account numbers.
 /// With six bits of the group, all numbers stay below 2^52, which JavaScript represents exactly.
 inline constexpr int kDrawnBits = 46;
 inline constexpr AccountNumber kDrawnMask = (AccountNumber{1} << kDrawnBits) - 1;
@@ -22,13 +22,10 @@ constexpr AccountNumber number_in_group(AccountGroup group, std::int64_t drawn) 
   return AccountNumber{group} << kDrawnBits | drawn;
 }
 
-/// Returns the group of a number. In a database whose numbers have no groups
-/// (tables::AccountGroups) the result has no meaning.
-constexpr AccountGroup group_of(AccountNumber number) {
-  return static_cast<AccountGroup>(number >> kDrawnBits);
-}
+/// The bits of a computed number below its group (atproto/computed_number.hpp).
+inline constexpr int kComputedBits = 57;
 
-/// Returns the value of the sequence that a number contains.
+/// Returns the value of the sequence that a drawn number contains.
 constexpr std::int64_t drawn_of(AccountNumber number) {
   return number & kDrawnMask;
 }

@@ -59,8 +59,10 @@ void KeyRanges::complete(std::uint64_t rows) {
       rows == 0 ? kMostChange
                 : std::clamp(static_cast<double>(rows_a_range_) / static_cast<double>(rows),
                              1 / kMostChange, kMostChange);
-  // Beyond 2^62 a width is that of all keys.
-  const double width = std::min((static_cast<double>(width_) + 1) * change, std::ldexp(1.0, 62));
+  // A range has at most the keys of a group, because the groups of other nodes are empty and would
+  // widen it.
+  const double width =
+      std::min((static_cast<double>(width_) + 1) * change, std::ldexp(1.0, kComputedBits));
   width_ = static_cast<std::uint64_t>(std::max(width, 1.0)) - 1;
 }
 

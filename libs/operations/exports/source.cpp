@@ -114,7 +114,7 @@ std::optional<std::int64_t> read_drawn(postgres::Session& session, const Source&
   const bool is_account = source.bounds_from == kAccounts || source.bounds_key == kAccountKey ||
                           source.bounds_key.ends_with("_actor");
   if (!is_account) return std::nullopt;
-  return session.query_one<std::int64_t>(sql::exports_drawn);
+  return session.query_one<std::optional<std::int64_t>>(sql::exports_drawn);
 }
 
 std::string read_token(postgres::Session& session) {

@@ -134,7 +134,8 @@ AccountCounts account_counts(Session& session, std::int32_t sampled) {
   const auto accounts = session.query<SampledAccount>(
       sql::account_counts_sample, counts.exact ? std::nullopt : std::optional(sampled));
   if (accounts.empty()) return counts;
-  // The values of the sequence are dense, because failed inserts do not use them.
+  // The values of the sequence are dense, because failed inserts do not use them. On a node the
+  // count is an estimate.
   counts.known = counts.exact ? static_cast<std::int64_t>(accounts.size()) : newest;
   const double share = static_cast<double>(accounts.size()) / static_cast<double>(counts.known);
   std::vector<AccountNumber> known;

@@ -14,7 +14,8 @@ SELECT count(*), count(*) FILTER (WHERE error IS NOT NULL)
 FROM (SELECT error FROM skua.repositories WHERE state = 'desynchronized' LIMIT $1::int8) AS waiting;
 
 -- name: account_counts_newest
-SELECT skua.newest_drawn_number();
+-- On a node, whose numbers are computed, a sample of the table's statistics replaces the newest number.
+SELECT coalesce(skua.newest_drawn_number(), (SELECT greatest(c.reltuples, 0)::int8 FROM pg_class AS c WHERE c.oid = 'bsky.actors'::regclass));
 
 -- name: account_counts_sample
 -- $1 is the number of random accounts; null: all accounts. An account that is drawn twice is returned once.

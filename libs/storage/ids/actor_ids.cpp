@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <future>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -61,10 +62,25 @@ void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds
   });
 }
 
+/// Throws postgres::DataError if another account has the number that a node computes for one of
+/// `dids`.
+void refuse_taken_number(postgres::Session& session, const atproto::NumberKey& key,
+                         std::span<const std::string_view> dids) {
+  std::vector<AccountNumber> ids;
+  for (const std::string_view did : dids) ids.push_back(atproto::computed_account_number(key, did));
+  for (const auto& [id, owner] : session.query<NumberedAccount>(sql::actors_with_numbers, ids)) {
+    for (const std::string_view did : dids) {
+      if (did == owner || atproto::computed_account_number(key, did) != id) continue;
+      postgres::throw_sql_error(
+          "the account '" + std::string(did) + "' has the number of '" + owner + "'", "22021");
+    }
+  }
+}
+
 /// Inserts the accounts `mine`, which are sorted and had no row. Moves the accounts that it
 /// inserted to `found`.
 void insert(postgres::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
-            ActorIds& found, Timestamp now) {
+            ActorNumbers& numbers, ActorIds& found, Timestamp now) {
   const auto insert_mine = [&] {
     return session.query<NumberedAccount>(sql::actors_insert, mine, now);
   };
@@ -72,11 +88,27 @@ void insert(postgres::Session& session, std::vector<std::string_view>& mine, IdC
     take(insert_mine(), mine, cache, found);
   } catch (const postgres::DataError& error) {
     if (error.sqlstate() != postgres::kUniqueViolation) throw;
+    if (const auto key = numbers.scheme(session).key) {
+      refuse_taken_number(session, *key, mine);
+      throw;
+    }
     // The number conflicts, not the DID, because the statement skips DIDs that have a row. Another
     // session may have raised the sequence before this session does.
     raise_actor_sequence(session);
     take(insert_mine(), mine, cache, found);
   }
+}
+
+/// Lets the other nodes know the accounts that they own. This comes before the rows, because a
+/// process that stops in between does it again.
+void announce(postgres::Session& session, std::span<const std::string_view> dids,
+              ActorNumbers& numbers) {
+  const ActorNumbers::Scheme scheme = numbers.scheme(session);
+  if (!scheme.key) return;
+  std::vector<std::string_view> foreign;
+  std::ranges::copy_if(dids, std::back_inserter(foreign),
+                       [&](std::string_view did) { return !scheme.groups.owned.has_account(did); });
+  if (!foreign.empty()) session.execute(sql::actors_announce, foreign);
 }
 
 /// Inserts many accounts. Their numbers are drawn in advance, so a row costs half as much as with
@@ -131,26 +163,33 @@ void read_between(postgres::Session& session, IdCache& cache, AccountNumber afte
 
 }  // namespace
 
-tables::AccountGroups ActorNumbers::groups(postgres::Session& session) {
-  const auto known = groups_.with([](const auto& groups) { return groups; });
+ActorNumbers::Scheme ActorNumbers::scheme(postgres::Session& session) {
+  const auto known = scheme_.with([](const auto& scheme) { return scheme; });
   if (known) return *known;
-  const tables::AccountGroups loaded = tables::load_account_groups(session);
-  groups_.with([&](auto& groups) { groups = loaded; });
+  const Scheme loaded{tables::load_account_groups(session), tables::load_number_key(session)};
+  scheme_.with([&](auto& scheme) { scheme = loaded; });
   return loaded;
 }
 
 std::vector<AccountNumber> ActorNumbers::take(postgres::Session& session,
                                               std::span<const std::string_view> dids) {
-  const bool have_group = groups(session).numbers_have_group;
-  std::vector<AccountNumber> numbers = take(session, dids.size());
-  if (!have_group) return numbers;
+  const Scheme scheme = this->scheme(session);
+  std::vector<AccountNumber> numbers;
+  if (scheme.key) {
+    for (const std::string_view did : dids) {
+      numbers.push_back(atproto::computed_account_number(*scheme.key, did));
+    }
+    return numbers;
+  }
+  numbers = draw(session, dids.size());
+  if (!scheme.groups.numbers_have_group) return numbers;
   for (std::size_t i = 0; i < dids.size(); ++i) {
     numbers[i] = number_in_group(atproto::account_group(dids[i]), numbers[i]);
   }
   return numbers;
 }
 
-std::vector<AccountNumber> ActorNumbers::take(postgres::Session& session, std::size_t count) {
+std::vector<AccountNumber> ActorNumbers::draw(postgres::Session& session, std::size_t count) {
   std::vector<AccountNumber> numbers = spare_.with([&](std::vector<AccountNumber>& spare) {
     const auto taken = static_cast<std::ptrdiff_t>(std::min(count, spare.size()));
     std::vector<AccountNumber> some(spare.end() - taken, spare.end());
@@ -168,7 +207,12 @@ std::vector<AccountNumber> ActorNumbers::take(postgres::Session& session, std::s
   return numbers;
 }
 
+bool ActorNumbers::are_computed() {
+  return scheme_.with([](const auto& scheme) { return scheme && scheme->key; });
+}
+
 void ActorNumbers::give_back(std::span<const AccountNumber> numbers) {
+  if (are_computed()) return;
   spare_.with([&](std::vector<AccountNumber>& spare) {
     for (const AccountNumber number : numbers) spare.push_back(drawn_of(number));
   });
@@ -176,6 +220,7 @@ void ActorNumbers::give_back(std::span<const AccountNumber> numbers) {
 
 void ActorNumbers::give_back_after_conflict(postgres::Session& session,
                                             std::span<const AccountNumber> numbers) {
+  if (are_computed()) return;
   if (!session.query_one<bool>(sql::actors_any_taken, numbers)) {
     give_back(numbers);
     return;
@@ -238,6 +283,7 @@ FoundActors find_or_insert_actors(postgres::Session& session, IdCache& cache, Ac
         find(session, mine, cache, found.ids);
       }
       if (!mine.empty()) {
+        announce(session, mine, numbers);
         crash_point("before_stubs");
         // An account that `copy` leaves in `mine` may have been inserted by another process, so the
         // accounts are looked up again.
@@ -245,7 +291,7 @@ FoundActors find_or_insert_actors(postgres::Session& session, IdCache& cache, Ac
           cache.set_holds_all(false);
           find(session, mine, cache, found.ids);
         }
-        if (!mine.empty()) insert(session, mine, cache, found.ids, now);
+        if (!mine.empty()) insert(session, mine, cache, numbers, found.ids, now);
         crash_point("after_stubs");
         find(session, mine, cache, found.ids);
       }

@@ -12,6 +12,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "atproto/computed_number.hpp"
 #include "base/account_number.hpp"
 #include "base/guarded.hpp"
 #include "base/seeded_hash.hpp"
@@ -42,19 +43,30 @@ class NumberShares {
   Shares shares_{kOfAccount};
 };
 
-/// Numbers for new accounts, drawn from the database before their rows exist, because COPY needs
-/// the numbers in the rows. The next call uses numbers that were given back. Any thread may use it.
+/// Numbers for new accounts, before their rows exist, because COPY needs the numbers in the rows. A
+/// node computes them. Other databases draw them from a sequence, and the next call uses numbers
+/// that were given back. Any thread may use it.
 class ActorNumbers {
  public:
-  /// Returns the groups of the database, which are read once. Throws postgres::SqlError.
-  tables::AccountGroups groups(postgres::Session& session);
+  /// The properties of a database on which its numbers depend.
+  struct Scheme {
+    tables::AccountGroups groups;
+    /// The key of a node; nothing if the database is no node.
+    std::optional<atproto::NumberKey> key;
+
+    /// Whether the database is a node and another node owns the account.
+    bool is_of_other_node(AccountNumber account) const {
+      return key && !groups.owned.has(groups.group_of(account));
+    }
+  };
+
+  /// Returns the scheme of the database, which is read once. Throws postgres::SqlError.
+  Scheme scheme(postgres::Session& session);
   /// Returns numbers for `dids` that no other caller has, in their order. Throws
   /// postgres::SqlError.
   std::vector<AccountNumber> take(postgres::Session& session,
                                   std::span<const std::string_view> dids);
-  /// Returns `count` values of the sequence that no other caller has. Throws postgres::SqlError.
-  std::vector<AccountNumber> take(postgres::Session& session, std::size_t count);
-  /// Takes back numbers. The caller is certain that no row has them. Another account may get a
+  /// Takes back numbers, which a node ignores. The caller is certain that no row has them. Another account may get a
   /// number with the same value of the sequence, in its own group.
   void give_back(std::span<const AccountNumber> numbers);
   /// Call this function after a COPY with `numbers` conflicted with a row. If no row has one of the
@@ -64,7 +76,12 @@ class ActorNumbers {
   void give_back_after_conflict(postgres::Session& session, std::span<const AccountNumber> numbers);
 
  private:
-  Guarded<std::optional<tables::AccountGroups>> groups_;
+  /// Returns `count` values of the sequence that no other caller has.
+  std::vector<AccountNumber> draw(postgres::Session& session, std::size_t count);
+
+  bool are_computed();
+
+  Guarded<std::optional<Scheme>> scheme_;
   /// Values of the sequence.
   Guarded<std::vector<AccountNumber>> spare_;
 };

@@ -5,7 +5,7 @@ SELECT nextval('bsky.actors_id_seq') FROM generate_series(1, $1::int8);
 SELECT EXISTS (SELECT 1 FROM bsky.actors WHERE id = ANY($1::int8[]));
 
 -- name: actors_sequence_is_behind
-SELECT skua.newest_drawn_number() > (SELECT last_value FROM bsky.actors_id_seq);
+SELECT coalesce(skua.newest_drawn_number() > (SELECT last_value FROM bsky.actors_id_seq), false);
 
 -- name: actors_sequence_raise
 SELECT setval('bsky.actors_id_seq', n.newest)
@@ -14,6 +14,13 @@ WHERE n.newest > (SELECT last_value FROM bsky.actors_id_seq);
 
 -- name: actors_find
 SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[]);
+
+-- name: actors_with_numbers
+SELECT id, did FROM bsky.actors WHERE id = ANY($1::int8[]);
+
+-- name: actors_announce
+INSERT INTO skua.waiting_references (account_group, text)
+SELECT bsky.account_group(did), did FROM unnest($1::text[]) AS did;
 
 -- name: actors_insert
 INSERT INTO bsky.actors (id, did, indexed_at)
@@ -25,8 +32,9 @@ ON CONFLICT (did) DO NOTHING
 RETURNING id, did;
 
 -- name: actors_newest
--- Returns the newest value of the sequence that an account has, and the greatest number.
-SELECT skua.newest_drawn_number(), (SELECT coalesce(max(id), 0) FROM bsky.actors);
+-- Returns the newest value of the sequence that an account has, and the greatest number. On a node, an estimate of the accounts
+-- replaces the value.
+SELECT coalesce(skua.newest_drawn_number(), (SELECT greatest(c.reltuples, 0)::int8 FROM pg_class AS c WHERE c.oid = 'bsky.actors'::regclass)), (SELECT coalesce(max(id), 0) FROM bsky.actors);
 
 -- name: actors_all
 SELECT id, did

@@ -45,6 +45,20 @@ void compare(postgres::Session& session, Texts& texts, KeyConflicts& conflicts) 
   }
 }
 
+/// Lets the other nodes know the keys of their accounts.
+void announce(postgres::Session& session, const ActorNumbers::Scheme& scheme, Texts texts) {
+  if (!scheme.key) return;
+  std::erase_if(texts, [&](const auto& entry) {
+    return !scheme.is_of_other_node(entry.first.actor_id);
+  });
+  if (texts.empty()) return;
+  session.execute(sql::rkeys_announce, key_column(texts, &RecordKey::actor_id),
+                  key_column(texts, &RecordKey::collection_id),
+                  key_column(texts, &RecordKey::rkey),
+                  column(texts, [](const auto& entry) { return entry.second.text; }),
+                  scheme.groups.group_shift);
+}
+
 using Key = KnownPosts::Key;
 using CidHash = KnownPosts::CidHash;
 using Mentioned = std::span<const MentionedPost>;
@@ -160,12 +174,14 @@ FirstCids insert(postgres::Session& session, KnownPosts& known, Mentioned posts,
 
 }  // namespace
 
-KeyConflicts store_key_texts(postgres::Session& session, const Texts& texts) {
+KeyConflicts store_key_texts(postgres::Session& session, const ActorNumbers::Scheme& scheme,
+                             const Texts& texts) {
   KeyConflicts conflicts;
   Texts absent = texts;
   compare(session, absent, conflicts);
   std::erase_if(absent, [](const auto& entry) { return !entry.second.insert; });
   if (!absent.empty()) {
+    announce(session, scheme, absent);
     const postgres::Rows inserted = session.execute(
         sql::rkeys_insert, key_column(absent, &RecordKey::actor_id),
         key_column(absent, &RecordKey::collection_id), key_column(absent, &RecordKey::rkey),

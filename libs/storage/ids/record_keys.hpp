@@ -11,6 +11,7 @@
 #include "atproto/sha256.hpp"
 #include "base/account_number.hpp"
 #include "base/time.hpp"
+#include "ids/actor_ids.hpp"
 #include "ids/id_cache.hpp"
 #include "postgres/session.hpp"
 #include "tables/record_key.hpp"
@@ -30,9 +31,9 @@ struct KeyText {
 /// The stored texts of record keys for which the batch has another text.
 using KeyConflicts = std::map<tables::RecordKey, std::string>;
 
-/// Compares the texts with `bsky.rkeys`, and inserts the texts of keys that are absent. Call it
-/// outside of a transaction. Throws postgres::SqlError, and may then be called again.
-KeyConflicts store_key_texts(postgres::Session& session,
+/// Compares the texts with `bsky.rkeys`, and inserts the texts of keys that are absent. On a node,
+/// first lets the other nodes know the keys of their accounts. Call it outside of a transaction. Throws postgres::SqlError, and may then be called again.
+KeyConflicts store_key_texts(postgres::Session& session, const ActorNumbers::Scheme& scheme,
                              const std::map<tables::RecordKey, KeyText>& texts);
 
 using PostClaims = Claims<KnownPosts::Key>;

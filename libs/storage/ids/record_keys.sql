@@ -3,6 +3,11 @@ SELECT k.actor_id, k.collection_id, k.rkey, r.text
 FROM unnest($1::int8[], $2::int4[], $3::int8[]) AS k(actor_id, collection_id, rkey)
 JOIN bsky.rkeys AS r USING (actor_id, collection_id, rkey);
 
+-- name: rkeys_announce
+INSERT INTO skua.waiting_references (account_group, actor_id, collection_id, rkey, text)
+SELECT (actor_id >> $5::int4)::int4, actor_id, collection_id, rkey, text
+FROM unnest($1::int8[], $2::int4[], $3::int8[], $4::text[]) AS k(actor_id, collection_id, rkey, text);
+
 -- name: rkeys_insert
 INSERT INTO bsky.rkeys (actor_id, collection_id, rkey, text)
 SELECT *

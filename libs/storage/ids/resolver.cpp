@@ -160,7 +160,8 @@ std::vector<Conflict> Resolver::resolve_all(Events events) {
   const std::vector<AccountNumber> new_actors = resolve_actors(events);
   resolve_collections(events);
   std::vector<Conflict> conflicts = resolve_keys(events);
-  if (std::vector<Conflict> others = foreign(events); !others.empty()) {
+  for (const std::vector<Conflict>& others : {without_collection(events), foreign(events)}) {
+    if (others.empty()) continue;
     std::vector<Conflict> both;
     std::ranges::set_union(others, conflicts, std::back_inserter(both), {}, &Conflict::index,
                            &Conflict::index);
@@ -206,11 +207,11 @@ std::vector<AccountNumber> Resolver::resolve_actors(Events events) {
 }
 
 std::vector<Conflict> Resolver::foreign(Events events) {
-  const tables::AccountGroups groups = ids_.numbers.groups(session_);
+  const tables::AccountGroups groups = ids_.numbers.scheme(session_).groups;
   if (groups.owned.has_all()) return {};
   std::vector<Conflict> conflicts;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (is_rejection(*events[i]) || groups.owned.has(group_of(events[i]->actor_id))) continue;
+    if (is_rejection(*events[i]) || groups.owned.has(groups.group_of(events[i]->actor_id))) continue;
     conflicts.push_back({i, "the account is of " + tables::foreign_text(events[i]->event.did)});
   }
   return conflicts;
@@ -230,6 +231,17 @@ void Resolver::resolve_collections(Events events) {
   if (names.empty()) return;
   const std::vector<std::int32_t> ids = ids_.collections.ids_of(session_, names);
   for (std::size_t i = 0; i < places.size(); ++i) *places[i] = ids[i];
+}
+
+std::vector<Conflict> Resolver::without_collection(Events events) {
+  std::vector<Conflict> conflicts;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    visit_collections(*events[i], [&](std::string_view nsid, std::int32_t id) {
+      if (id != 0 || (!conflicts.empty() && conflicts.back().index == i)) return;
+      conflicts.push_back({i, fmt::format("another collection has the number of '{}'", nsid)});
+    });
+  }
+  return conflicts;
 }
 
 std::vector<Conflict> Resolver::resolve_keys(Events events) {
@@ -273,7 +285,7 @@ std::vector<Conflict> Resolver::resolve_keys(Events events) {
     });
   }
   if (!texts.empty()) {
-    const KeyConflicts stored = store_key_texts(session_, texts);
+    const KeyConflicts stored = store_key_texts(session_, ids_.numbers.scheme(session_), texts);
     for (const auto& [index, key] : users) {
       if (const auto place = stored.find(key); place != stored.end()) {
         conflict(index, texts.at(key).text, place->second);
@@ -294,6 +306,7 @@ void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflict
     ids_.posts.looked_for_retention(session_.query_one<bool>(sql::posts_have_retention));
   }
   const bool relies = ids_.posts.relies_on_first_cids();
+  const ActorNumbers::Scheme scheme = ids_.numbers.scheme(session_);
   auto next_conflict = conflicts.begin();
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (next_conflict != conflicts.end() && next_conflict->index == i) {
@@ -304,6 +317,8 @@ void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflict
     const bool has_index = events[i]->collection_id != records::Profile::kCollectionId;
     visit_record_references(*events[i], [&](RecordRef& reference) {
       if (reference.collection_id != records::Post::kCollectionId) return;
+      // The row of the post is on its own node, so the reference keeps its CID.
+      if (scheme.is_of_other_node(reference.actor_id)) return;
       const KnownPosts::Key key{reference.actor_id, reference.rkey_number};
       if (const auto first_cid = ids_.posts.find(key)) {
         reference.has_first_cid = relies && has_index && has_cid(reference, *first_cid);

@@ -77,6 +77,8 @@ class Resolver {
   /// such events out before, so there should be none.
   std::vector<Conflict> foreign(Events events);
   void resolve_collections(Events events);
+  /// Returns the events that name a collection without a number.
+  std::vector<Conflict> without_collection(Events events);
   std::vector<Conflict> resolve_keys(Events events);
   void insert_stubs(Events events, const std::vector<Conflict>& conflicts,
                     std::span<const AccountNumber> new_actors);

@@ -1,0 +1,150 @@
+#include "ids/reference_sender.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/account_number.hpp"
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "ids/reference_sender.sql.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/database_watch.hpp"
+#include "tables/account_groups.hpp"
+
+namespace skua::ids {
+namespace {
+
+using postgres::column;
+
+constexpr std::chrono::milliseconds kInterval{1'000};
+constexpr std::chrono::minutes kIntervalWithoutNodes{10};
+constexpr std::chrono::seconds kPauseAfterFailure{10};
+constexpr std::int64_t kMostOfGroup = 500;
+
+struct Node {
+  std::string name;
+  std::string url;
+  std::string groups;
+};
+
+/// Throws std::runtime_error if the database of `peer` computes other numbers, or does not own the
+/// groups of the references.
+void require_owner(postgres::Session& peer, const std::optional<atproto::NumberKey>& key,
+                   std::span<const Reference> references) {
+  if (tables::load_number_key(peer) != key) {
+    throw std::runtime_error("its database computes other account numbers");
+  }
+  const auto owned = tables::load_account_groups(peer).owned;
+  for (const Reference& reference : references) {
+    if (owned.has(static_cast<AccountGroup>(reference.account_group))) continue;
+    throw std::runtime_error(
+        fmt::format("its database does not own group {}", reference.account_group));
+  }
+}
+
+/// Sorts values and removes repetitions. Two senders insert in the same order, so neither waits for
+/// the other in a circle.
+void make_set(std::vector<std::string_view>& values) {
+  std::ranges::sort(values);
+  const auto repeated = std::ranges::unique(values);
+  values.erase(repeated.begin(), repeated.end());
+}
+
+}  // namespace
+
+void receive_references(postgres::Session& peer, std::span<const Reference> references,
+                        Timestamp now) {
+  std::vector<std::string_view> dids;
+  std::vector<std::string_view> collections;
+  std::vector<const Reference*> keys;
+  for (const Reference& reference : references) {
+    if (!reference.actor_id) {
+      dids.push_back(reference.text);
+      continue;
+    }
+    keys.push_back(&reference);
+    if (!reference.nsid.empty()) collections.push_back(reference.nsid);
+  }
+  make_set(dids);
+  make_set(collections);
+  std::ranges::sort(keys, {}, [](const Reference* key) {
+    return std::tuple(key->actor_id, key->nsid, key->rkey, key->seq);
+  });
+  if (!dids.empty()) peer.execute(sql::references_receive_accounts, dids, now);
+  if (!collections.empty()) peer.execute(sql::references_receive_collections, collections);
+  if (keys.empty()) return;
+  const auto of_key = [&](auto member) {
+    return column(keys, [member](const Reference* key) { return key->*member; });
+  };
+  peer.execute(sql::references_receive_texts, of_key(&Reference::actor_id),
+               of_key(&Reference::rkey), of_key(&Reference::nsid), of_key(&Reference::text));
+}
+
+ReferenceSender::ReferenceSender(postgres::Runtime& runtime)
+    : clock_(runtime.clocks.server),
+      thread_(runtime,
+              {.session_name = postgres::process_name("skua references"),
+               .component = "store",
+               .failure = "references to accounts of other nodes wait",
+               .retries_sql_errors = true},
+              [this](postgres::LazySession& session, const std::stop_token& stop) {
+                return round(session.get(), stop);
+              }) {}
+
+std::chrono::milliseconds ReferenceSender::round(postgres::Session& session,
+                                                 const std::stop_token& stop) {
+  const auto key = tables::load_number_key(session);
+  if (!key) return kIntervalWithoutNodes;
+  for (const Node& node : session.query<Node>(sql::references_nodes)) {
+    while (!stop.stop_requested()) {
+      const auto references =
+          session.query<Reference>(sql::references_waiting, node.groups, kMostOfGroup);
+      if (references.empty()) break;
+      const Outcome outcome = send(node.name, node.url, key, references);
+      if (outcome == Outcome::Lost) session.execute(sql::references_resend, node.groups);
+      if (outcome != Outcome::Sent) break;
+      crash_point("after_references");
+      session.execute(sql::references_sent, column(references, &Reference::account_group),
+                      column(references, &Reference::seq));
+      metrics_.sent += references.size();
+    }
+  }
+  return kInterval;
+}
+
+ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const std::string& url,
+                                               const std::optional<atproto::NumberKey>& key,
+                                               std::span<const Reference> references) {
+  Peer& peer = peers_[url];
+  if (std::chrono::steady_clock::now() < peer.next_attempt) return Outcome::Waits;
+  try {
+    if (!peer.session) {
+      peer.session =
+          std::make_unique<postgres::Session>(url, postgres::process_name("skua references"));
+    }
+    require_owner(*peer.session, key, references);
+    receive_references(*peer.session, references, clock_.now());
+    return Outcome::Sent;
+  } catch (const postgres::DatabaseChanged& change) {
+    logger("store")->warn("node {}: {}; all references to its accounts are sent again", name,
+                          change.what());
+    peer.session.reset();
+    postgres::database_watch().forget(url);
+    return Outcome::Lost;
+  } catch (const std::runtime_error& error) {
+    logger("store")->warn("node {}: references to its accounts wait: {}", name, error.what());
+    metrics_.failures += 1;
+    peer.session.reset();
+    peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
+    return Outcome::Waits;
+  }
+}
+
+}  // namespace skua::ids

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "atproto/computed_number.hpp"
+#include "base/account_number.hpp"
+#include "base/metric.hpp"
+#include "base/time.hpp"
+#include "postgres/session.hpp"
+#include "postgres/session_thread.hpp"
+
+namespace skua::ids {
+
+/// Metrics of the sender. Written by its thread, read by any thread.
+struct ReferenceMetrics {
+  Counter sent{"references_sent", "skua_references_sent_total", "references",
+               "Accounts and record keys that records mention, sent to the nodes that own them"};
+  Counter failures{"references_send_failures", "skua_references_send_failures_total", "failures",
+                   "Failures to send references to a node"};
+};
+
+/// An account or a record key of another node (skua.waiting_references).
+struct Reference {
+  std::int32_t account_group = 0;
+  std::int64_t seq = 0;
+  /// The account of a record key; 0: `text` is the URI of a label; nothing: `text` is a DID.
+  std::optional<AccountNumber> actor_id;
+  std::optional<std::int64_t> rkey;
+  /// The collection of a record key; empty for DIDs and URIs.
+  std::string nsid;
+  std::string text;
+};
+
+/// Inserts the references that the database of `peer`, their node, does not have. Outside of a
+/// transaction. Throws postgres::SqlError, and may then be called again.
+void receive_references(postgres::Session& peer, std::span<const Reference> references,
+                        Timestamp now);
+
+/// Sends the accounts and record keys of other nodes, which records of this node mention, to the
+/// nodes that own them (skua.waiting_references, docs/nodes.md). A reference is sent at least once,
+/// and a repetition changes nothing. A node that does not answer delays only its own references. If
+/// a node lost its newest rows, for example by a restore of a backup or a failover, everything that
+/// it owns is sent again. Has its own thread and connections. In a database that is no node it does
+/// nothing.
+class ReferenceSender {
+ public:
+  explicit ReferenceSender(postgres::Runtime& runtime);
+
+  void start() { thread_.start(); }
+  /// Idempotent.
+  void stop() { thread_.stop(); }
+
+  const ReferenceMetrics& metrics() const { return metrics_; }
+
+ private:
+  struct Peer {
+    std::unique_ptr<postgres::Session> session;
+    /// No attempt comes before this time, which follows a failure.
+    std::chrono::steady_clock::time_point next_attempt;
+  };
+
+  enum class Outcome {
+    Sent,
+    /// The node does not answer, or refuses.
+    Waits,
+    /// The node has lost references that it had.
+    Lost,
+  };
+
+  std::chrono::milliseconds round(postgres::Session& session, const std::stop_token& stop);
+  Outcome send(const std::string& name, const std::string& url,
+               const std::optional<atproto::NumberKey>& key, std::span<const Reference> references);
+
+  const Clock& clock_;
+  ReferenceMetrics metrics_;
+  std::map<std::string, Peer> peers_;
+  postgres::SessionThread thread_;
+};
+
+}  // namespace skua::ids

@@ -1,0 +1,51 @@
+-- name: references_nodes
+-- The nodes that own groups for which references wait.
+SELECT n.name, n.url, array_to_string(n.owned, ',')
+FROM skua.nodes AS n
+WHERE EXISTS (
+  SELECT 1
+  FROM unnest(n.owned) AS g
+  CROSS JOIN LATERAL (SELECT 1 FROM skua.waiting_references AS w WHERE w.account_group = g LIMIT 1) AS first)
+ORDER BY n.name;
+
+-- name: references_waiting
+-- $2 is the number of references of each group.
+SELECT w.account_group, w.seq, w.actor_id, w.rkey, coalesce(c.nsid, ''), w.text
+FROM unnest(string_to_array($1, ',')::int4[]) AS g
+CROSS JOIN LATERAL (
+  SELECT * FROM skua.waiting_references AS w WHERE w.account_group = g ORDER BY w.seq LIMIT $2::int8) AS w
+LEFT JOIN bsky.collections AS c ON c.id = w.collection_id
+ORDER BY w.seq;
+
+-- name: references_sent
+DELETE FROM skua.waiting_references AS w
+USING unnest($1::int4[], $2::int8[]) AS sent(account_group, seq)
+WHERE w.account_group = sent.account_group AND w.seq = sent.seq;
+
+-- name: references_resend
+SELECT skua.resend_references(string_to_array($1, ',')::int4[]);
+
+-- name: references_receive_accounts
+-- Runs on the other node.
+INSERT INTO bsky.actors (id, did, indexed_at)
+OVERRIDING SYSTEM VALUE
+SELECT skua.new_account_number(did), did, $2::timestamptz
+FROM unnest($1::text[]) AS u(did)
+WHERE NOT EXISTS (SELECT 1 FROM bsky.actors AS a WHERE a.did = u.did)
+ON CONFLICT DO NOTHING;
+
+-- name: references_receive_collections
+INSERT INTO bsky.collections (id, nsid)
+SELECT skua.new_collection_number(u.nsid), u.nsid
+FROM unnest($1::text[]) AS u(nsid)
+WHERE NOT EXISTS (SELECT 1 FROM bsky.collections AS c WHERE c.nsid = u.nsid)
+ON CONFLICT DO NOTHING;
+
+-- name: references_receive_texts
+-- A key whose number has another text here, and a key of a collection without a number, are left out.
+INSERT INTO bsky.rkeys (actor_id, collection_id, rkey, text)
+SELECT k.actor_id, coalesce(c.id, 0), k.rkey, k.text
+FROM unnest($1::int8[], $2::int8[], $3::text[], $4::text[]) AS k(actor_id, rkey, nsid, text)
+LEFT JOIN bsky.collections AS c ON c.nsid = k.nsid
+WHERE k.nsid = '' OR c.id IS NOT NULL
+ON CONFLICT DO NOTHING;

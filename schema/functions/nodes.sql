@@ -61,14 +61,14 @@ LANGUAGE sql STABLE AS $$
   SELECT string_agg(CASE WHEN r.attname IS NULL THEN format('t.%I', a.attname)
     ELSE format('coalesce(t.%I, CASE WHEN %s = 1 THEN (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts AS p '
                 'WHERE p.actor_id = t.%I AND p.rkey = t.%I) END) AS %1$I',
-                a.attname, coalesce(c.attname::text, f.collection_id::text, CASE WHEN table_name = 'posts' THEN '1' ELSE '0' END),
+                a.attname, coalesce('t.' || c.attname, f.collection_id::text, CASE WHEN range_columns.table_name = 'posts' THEN '1' ELSE '0' END),
                 s.stem || '_actor', s.stem || '_rkey') END, ', ' ORDER BY a.attnum)
   FROM pg_attribute AS a
   CROSS JOIN LATERAL (SELECT regexp_replace(a.attname, '_cid$', '') AS stem) AS s
   LEFT JOIN pg_attribute AS r ON r.attrelid = a.attrelid AND a.attname LIKE '%\_cid' AND r.attname = s.stem || '_rkey'
   LEFT JOIN pg_attribute AS c ON c.attrelid = a.attrelid AND a.attname LIKE '%\_cid' AND c.attname = s.stem || '_collection'
   LEFT JOIN skua.record_fields AS f ON f.table_name = range_columns.table_name AND f.column_name = s.stem
-  WHERE a.attrelid = format('bsky.%I', table_name)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+  WHERE a.attrelid = format('bsky.%I', range_columns.table_name)::regclass AND a.attnum > 0 AND NOT a.attisdropped
 $$;
 COMMENT ON FUNCTION skua.range_columns(text) IS 'The columns of a view of a range: those of the table, with the CID of each reference.';
 
@@ -184,6 +184,27 @@ END
 $$;
 COMMENT ON FUNCTION skua.connect_node(text, int4[], jsonb, jsonb) IS 'Makes the parts of all tables that read a node.';
 REVOKE EXECUTE ON FUNCTION skua.connect_node(text, int4[], jsonb, jsonb) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.drop_node(node text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('DROP SERVER IF EXISTS %I CASCADE', 'node_' || node);
+END
+$$;
+COMMENT ON FUNCTION skua.drop_node(text) IS 'Drops the parts of all tables that read a node.';
+REVOKE EXECUTE ON FUNCTION skua.drop_node(text) FROM PUBLIC;
+
+-- The names of the partitions have the groups.
+CREATE OR REPLACE FUNCTION skua.connected_groups() RETURNS int4[]
+LANGUAGE sql STABLE AS $$
+  SELECT array_agg(g)
+  FROM pg_inherits AS i
+  JOIN pg_class AS c ON c.oid = i.inhrelid
+  CROSS JOIN LATERAL regexp_match(c.relname, '^actors_([0-9]+)_([0-9]+)$') AS m
+  CROSS JOIN LATERAL generate_series(m[1]::int4, m[2]::int4) AS g
+  WHERE i.inhparent = 'bsky.actors'::regclass
+$$;
+COMMENT ON FUNCTION skua.connected_groups() IS 'The groups of accounts whose node this query database reads.';
 
 -- Record keys and URIs are shown for each row, so the numbers of collections are looked up here and not in a node.
 CREATE OR REPLACE FUNCTION skua.refresh_collections() RETURNS void

@@ -1,0 +1,78 @@
+"""A query database: two nodes and one place to ask give the answers of one database with everything."""
+
+import collections
+import json
+
+import test_groups
+from harness import BIN
+from test_backfill import Backfill
+
+# Columns that belong to one database: numbers of accounts and collections, times of indexing, and what follows from these.
+OWN = r"^(rev|indexed_at|sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
+COMPARED = """select relname from pg_class where relkind = 'v' and relnamespace = 'bsky'::regnamespace order by 1"""
+
+
+class Nodes(Backfill):
+    live_network, follow = test_groups.Groups.live_network, test_groups.Groups.follow
+
+    def joined(self):
+        """(query database, nodes), connected before anything is indexed."""
+        ask = self.database()
+        nodes = [self.database(migrated=False) for _ in test_groups.HALVES]
+        for number, (node, groups) in enumerate(zip(nodes, test_groups.HALVES)):
+            added = self.skua(ask, "nodes", "add", f"n{number}", "--node-url", node.url, "--groups", groups)
+            self.assertEqual(added.says("no node owns the groups 32-63"), number == 0, added.tail())
+        return ask, nodes
+
+    def shown(self, database, view):
+        text = database.run(f"select coalesce((select jsonb_object_agg(key, value) from jsonb_each(to_jsonb(v)) where key !~ '{OWN}')::text, '') "
+                            f"from bsky.{view} v")
+        return collections.Counter(text.split("\n"))
+
+    def answer(self, database, name, arguments):
+        done = self.start([BIN / "skua", "query", name, *arguments, "--json", "--limit", "1000"], self.environment(database))
+        code = done.wait(120)
+        if code != 0:
+            return code, done.stderr[-1:]
+        rows = json.loads("\n".join(done.stdout))["rows"]
+        own = {"sort_at", "indexed_at", "page_key", "actor_id", "rkey"}
+        return code, collections.Counter(json.dumps({k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
+
+    def test_one_place_to_ask(self):
+        network = self.live_network()
+        seq = network.steps(400)["seq"]
+        one = self.database()
+        ask, nodes = self.joined()
+        for database in (one, *nodes):
+            self.assertEqual(self.follow(database, network, seq, "--cursor", "oldest").stop(), 0)
+        rows = 0
+        for view in one.run(COMPARED).split():
+            with self.subTest(view):
+                expected = self.shown(one, view)
+                rows += expected.total()
+                self.assertEqual(self.shown(ask, view), expected)
+        self.assertGreater(rows, 300)
+        account, post = one.run("select p.did || ' ' || p.uri from bsky.posts_view p join bsky.like_pairs l on (l.subject_actor, l.subject_rkey) = "
+                                "(p.actor_id, p.rkey) group by 1 order by count(*) desc, 1 limit 1").split()
+        other = one.run(f"select did from bsky.actors where did <> '{account}' and active order by 1 limit 1")
+        values = {"account": account, "other": other, "labeler": other, "post": post, "record": post, "target": post, "words": "the", "tag": "art",
+                  "link": "https://bsky.social/about", "label": "spam", "lang": "en", "host": "bsky.social", "collection": "app.bsky.feed.post"}
+        usage = {}
+        for line in self.skua(one, "query").stdout:
+            words = line.split("  ")
+            if line.startswith("  "):
+                usage[words[1].split()[0]] = [word.strip("[]").lower() for word in words[1].split()[1:]]
+        self.assertGreater(len(usage), 40)
+        answered = 0
+        for name, arguments in usage.items():
+            with self.subTest(name):
+                given = [values.get(argument, "art") for argument in arguments]
+                expected = self.answer(one, name, given)
+                answered += expected[0] == 0 and bool(expected[1])
+                self.assertEqual(self.answer(ask, name, given), expected)
+        self.assertGreater(answered, 20)
+        # Each account is asked for in one node only.
+        plan = ask.run(f"explain select * from bsky.likes where actor_id = (select id from bsky.actors where did = '{account}')")
+        self.assertIn("likes_0_31", plan)
+        for command in (["run", "--relay", "ws://127.0.0.1:1"], ["retention", "apply"], ["verify"]):
+            self.assertTrue(self.skua(ask, *command, code=1).says("this is a query database"))

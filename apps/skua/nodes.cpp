@@ -25,9 +25,10 @@ std::string read_node_name(const SettingValue& given) {
   bool is_valid = !name.empty() && name.size() <= 30 && name.front() >= 'a' && name.front() <= 'z';
   for (const char c : name) is_valid = is_valid && is_allowed(c);
   if (is_valid) return name;
-  throw UsageError(fmt::format("'{}' is no name of a node: it has at most 30 letters a to z, digits "
-                               "and _, and begins with a letter",
-                               name));
+  throw UsageError(
+      fmt::format("'{}' is no name of a node: it has at most 30 letters a to z, digits "
+                  "and _, and begins with a letter",
+                  name));
 }
 
 const Option<std::string> kNode({.name = "NODE", .meaning = "The name of a node, such as west"},
@@ -54,9 +55,10 @@ void print_missing(postgres::Session& session) {
 int copy_list(postgres::Session& session) {
   const auto problems = tables::copy_nodes(session);
   for (const std::string& problem : problems) {
-    command_line::print_stderr("{}. It does not have the new list of nodes: repeat `skua nodes "
-                               "sync` when it can be reached\n",
-                               problem);
+    command_line::print_stderr(
+        "{}. It does not have the new list of nodes: repeat `skua nodes "
+        "sync` when it can be reached\n",
+        problem);
   }
   return problems.empty() ? kSuccess : kFailure;
 }
@@ -139,7 +141,10 @@ CommandSpecs nodes_commands() {
            "Add a node to a query database",
            {kDatabase, node, kNodeUrl, kNodeGroups},
            nodes_add},
-          {"nodes list", "List the nodes, their groups and their problems", {kDatabase, kJson}, nodes_list},
+          {"nodes list",
+           "List the nodes, their groups and their problems",
+           {kDatabase, kJson},
+           nodes_list},
           {"nodes remove", "Remove a node from a query database", {kDatabase, node}, nodes_remove},
           {"nodes sync", "Write the list of nodes into all nodes again", {kDatabase}, nodes_sync}};
 }

@@ -98,6 +98,10 @@ BEGIN
       shared, groups.owned);
   END LOOP;
   CREATE VIEW node_ranges.collections AS SELECT id, nsid FROM bsky.collections;
+  CREATE VIEW node_ranges.state AS
+  SELECT (SELECT max(event_time) FROM skua.cursors WHERE source NOT LIKE 'labeler:%' AND event_time > 'epoch') AS read_up_to,
+    EXISTS (SELECT FROM skua.waiting_references) AS has_waiting, EXISTS (SELECT FROM skua.filter) AS has_filter,
+    (SELECT string_agg(format('%s for %s', collection, keep), ', ' ORDER BY collection) FROM skua.retention) AS kept;
 END
 $$;
 COMMENT ON FUNCTION skua.show_ranges() IS 'Makes the views that a query database reads, for the groups that this node owns.';
@@ -180,6 +184,8 @@ BEGIN
   END LOOP;
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (id int4, nsid text) SERVER %I OPTIONS (schema_name %L, table_name %L)',
                  'collections_of_' || node, server, 'node_ranges', 'collections');
+  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (read_up_to timestamptz, has_waiting boolean, has_filter boolean, kept text) '
+                 'SERVER %I OPTIONS (schema_name %L, table_name %L)', 'state_of_' || node, server, 'node_ranges', 'state');
 END
 $$;
 COMMENT ON FUNCTION skua.connect_node(text, int4[], jsonb, jsonb) IS 'Makes the parts of all tables that read a node.';
@@ -221,3 +227,25 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION skua.refresh_collections() IS 'In a query database, copies the numbers of new collections from the nodes. The commands of Skua call it. Call it yourself in psql if the URI of a record of a new collection is null.';
+
+-- The function catches the error of each node, so that the others are still seen.
+CREATE OR REPLACE FUNCTION skua.node_states()
+RETURNS TABLE (name text, owned text, read_up_to timestamptz, has_waiting boolean, has_filter boolean, kept text, problem text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  FOR name, owned IN SELECT n.name, array_to_string(n.owned, ',') FROM skua.nodes AS n ORDER BY 1 LOOP
+    read_up_to := NULL;
+    has_waiting := NULL;
+    has_filter := NULL;
+    kept := NULL;
+    problem := NULL;
+    BEGIN
+      EXECUTE format('SELECT s.* FROM node_tables.%I AS s', 'state_of_' || name) INTO read_up_to, has_waiting, has_filter, kept;
+    EXCEPTION WHEN OTHERS THEN
+      problem := SQLERRM;
+    END;
+    RETURN NEXT;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.node_states() IS 'The nodes of a query database: their groups, the time of the newest event that each has read, whether references to other nodes wait, whether it has a filter, how long it keeps records, and why it cannot be read.';

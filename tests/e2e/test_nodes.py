@@ -86,3 +86,50 @@ class Nodes(Backfill):
         self.assertIn("likes_0_31", plan)
         for command in (["run", "--relay", "ws://127.0.0.1:1"], ["retention", "apply"], ["verify"]):
             self.assertTrue(self.skua(ask, *command, code=1).says("this is a query database"))
+
+    def test_setup(self):
+        ask, (first, second) = self.joined()
+        again = self.skua(ask, "nodes", "list").stdout
+        self.assertEqual([line.split(",")[0] for line in again], ["n0: groups 0-31", "n1: groups 32-63"])
+        self.assertTrue(self.skua(ask, "status").says("n1: groups 32-63, no event read"))
+        report = json.loads("\n".join(self.finished(ask, "doctor", "--json").stdout))["findings"]
+        self.assertIn(("nodes", "ok"), {(finding["check"], finding["level"]) for finding in report})
+        self.assertEqual({finding["code"] for finding in report} & {"index-missing", "tables-divided", "check-failed"}, set())
+        empty = self.database(migrated=False)
+
+        def refused(database, name, url, groups, reason):
+            self.assertTrue((done := self.skua(database, "nodes", "add", name, "--node-url", url, "--groups", groups, code=1)).says(reason), done.tail())
+
+        refused(ask, "n2", empty.url, "30-33", "the node n0 owns the groups 30-31 already")
+        refused(ask, "n0", empty.url, "30-33", "there is a node n0 already")
+        refused(first, "n2", empty.url, "0-63", "is a node of a network")
+        other = self.database()
+        refused(other, "n0", ask.url, "0-63", "is a query database")
+        refused(other, "n0", "postgresql://127.0.0.1:1/x", "0-63", "cannot be reached")
+        self.assertEqual(other.run("select relkind from pg_class where oid = 'bsky.posts'::regclass"), "r", "nothing has changed")
+        other.run("insert into bsky.actors (did, indexed_at) values ('did:plc:a', now())")
+        refused(other, "n0", empty.url, "0-63", "has accounts, jobs or consumers of its own")
+        self.assertTrue(self.skua(ask, "nodes", "remove", "n1").says("no node owns the groups 32-63"))
+        self.assertTrue(self.skua(ask, "query", "latest").says("no node owns the groups 32-63: records of their accounts are missing"))
+        refused(ask, "n2", other.url, "32-63", "index into a new database")
+        self.skua(ask, "nodes", "add", "n2", "--node-url", second.url, "--groups", "32-63")
+        names = "select string_agg(name, ' ' order by name) from skua.nodes"
+        self.assertEqual([database.run(names) for database in (ask, first, second)], ["n0 n2"] * 3)
+
+    def finished(self, database, *arguments):
+        program = self.start([BIN / "skua", *arguments], self.environment(database))
+        program.wait(60)
+        return program
+
+    def test_upgrade_and_failure(self):
+        ask, (first, second) = self.joined()
+        for database in (first, second, ask):
+            database.run("update skua.schema_files set checksum = 'old' where name = 'views/feed.sql'")
+        self.assertTrue(self.skua(ask, "migrate", code=1).says("the node n0 has other views or functions than this program"))
+        for database in (first, second, ask):
+            self.assertTrue(self.skua(database, "migrate").says("applied 2 files: views/feed.sql, rights.sql"))
+        self.skua(ask, "query", "latest")
+        second.run("drop schema node_ranges cascade")
+        failed = self.skua(ask, "query", "latest", code=1)
+        self.assertTrue(failed.says("note: the node n1 cannot be read"), failed.tail())
+        self.assertTrue(self.skua(ask, "status").says("cannot be read"))

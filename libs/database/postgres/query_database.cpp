@@ -21,8 +21,8 @@ constexpr std::string_view kFunctions = "functions/nodes.sql";
 constexpr std::array<std::string_view, 5> kUserOptions = {"user", "password", "sslcert", "sslkey",
                                                           "sslpassword"};
 /// The options that postgres_fdw sets itself.
-constexpr std::array<std::string_view, 3> kOwnOptions = {"client_encoding", "fallback_application_name",
-                                                         "application_name"};
+constexpr std::array<std::string_view, 3> kOwnOptions = {
+    "client_encoding", "fallback_application_name", "application_name"};
 
 struct Rights {
   bool has_extension;
@@ -98,6 +98,14 @@ Session open_node(const Node& node, const std::string& command) {
   }
 }
 
+std::vector<NodeState> node_states(Session& session) {
+  return session.query<NodeState>(sql::nodes_states);
+}
+
+void refresh_collections(Session& session) {
+  session.execute(sql::nodes_refresh_collections);
+}
+
 void require_migrated_nodes(Session& session, const Schema& schema) {
   for (const Node& node : read_nodes(session)) {
     Session remote = open_node(node, "skua migrate");
@@ -171,7 +179,7 @@ void connect_nodes(Session& session) {
     session.execute(sql::nodes_connect, node.name, node.owned, options.server.names,
                     options.server.values, options.user.names, options.user.values);
   }
-  session.execute(sql::nodes_refresh_collections);
+  refresh_collections(session);
 }
 
 }  // namespace skua::postgres

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -34,6 +36,28 @@ std::vector<Node> read_nodes(Session& session);
 
 /// Opens a session with a node. Throws NodeError if it cannot be reached.
 Session open_node(const Node& node, const std::string& command);
+
+/// A node as a question of the query database finds it. skua_reader may read it.
+struct NodeState {
+  std::string name;
+  std::string owned;
+  /// The time of the newest event that the node has read, and its age in seconds.
+  std::optional<std::string> read_up_to;
+  std::optional<std::int64_t> age;
+  /// Whether accounts or keys of other nodes wait to be sent to them.
+  bool has_waiting;
+  bool has_filter;
+  /// How long the node keeps records, such as `app.bsky.feed.like for 90 days`. Empty: forever.
+  std::string kept;
+  /// Why the node cannot be read. Empty: it can.
+  std::string problem;
+};
+
+/// Reads the states of all nodes through the query database.
+std::vector<NodeState> node_states(Session& session);
+
+/// Copies the numbers of new collections from the nodes.
+void refresh_collections(Session& session);
 
 /// Throws NodeError if a node has another schema than this program, or cannot be reached.
 void require_migrated_nodes(Session& session, const Schema& schema);

@@ -30,6 +30,11 @@ SELECT skua.connect_node($1::text, string_to_array($2, ',')::int4[], jsonb_objec
 -- name: nodes_refresh_collections
 SELECT skua.refresh_collections();
 
+-- name: nodes_states
+SELECT name, owned, to_char(read_up_to, 'YYYY-MM-DD HH24:MI:SS'), extract(epoch FROM clock_timestamp() - read_up_to)::int8,
+  coalesce(has_waiting, false), coalesce(has_filter, false), coalesce(kept, ''), coalesce(problem, '')
+FROM skua.node_states();
+
 -- name: nodes_rights
 -- Whether the extension exists, whether this role may create it, and whether it may create servers.
 SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'postgres_fdw'),

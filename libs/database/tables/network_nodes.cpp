@@ -33,9 +33,10 @@ struct Overlap {
 void require_new(postgres::Session& session, const Node& node) {
   for (const Node& other : postgres::read_nodes(session)) {
     if (other.name == node.name) {
-      throw NodeError(fmt::format("there is a node {} already: choose another name, or remove it "
-                                  "with `skua nodes remove {}`",
-                                  node.name, node.name));
+      throw NodeError(
+          fmt::format("there is a node {} already: choose another name, or remove it "
+                      "with `skua nodes remove {}`",
+                      node.name, node.name));
     }
   }
   if (const auto overlap = session.query_first<Overlap>(sql::network_overlap, node.owned)) {
@@ -49,6 +50,11 @@ void require_new(postgres::Session& session, const Node& node) {
 /// Makes an empty database a query database. Does nothing if it is one.
 void make_query_database(postgres::Session& session) {
   if (postgres::is_query_database(session)) return;
+  if (load_number_key(session)) {
+    throw NodeError(
+        "this database is a node of a network: state its query database, or an empty database, "
+        "with --database");
+  }
   if (session.query_one<bool>(sql::network_has_content)) {
     throw NodeError(
         "this database has accounts, jobs or consumers of its own, and a query database has none: "
@@ -67,13 +73,15 @@ void make_remote_node(const Node& node, const atproto::GroupSet& owned,
   if (changes.is_new) {
     postgres::migrate(remote, postgres::schema());
   } else if (!changes.empty()) {
-    throw NodeError(fmt::format("the database of the node {} {}: run `skua migrate --database {}` first",
-                                node.name, changes.text(), postgres::without_password(node.url)));
+    throw NodeError(
+        fmt::format("the database of the node {} {}: run `skua migrate --database {}` first",
+                    node.name, changes.text(), postgres::without_password(node.url)));
   }
   if (postgres::is_query_database(remote)) {
-    throw NodeError(fmt::format("{} is a query database: state the database of a node, which may "
-                                "be empty, with --node-url",
-                                postgres::without_password(node.url)));
+    throw NodeError(
+        fmt::format("{} is a query database: state the database of a node, which may "
+                    "be empty, with --node-url",
+                    postgres::without_password(node.url)));
   }
   make_node(remote, owned, key);
   postgres::Transaction transaction(remote);
@@ -88,9 +96,9 @@ void add_node(postgres::Session& session, const std::string& name, const std::st
               const atproto::GroupSet& owned) {
   const Node node{name, url, owned_list(owned)};
   postgres::Transaction transaction(session);
-  require_new(session, node);
   postgres::require_foreign_tables(session);
   make_query_database(session);
+  require_new(session, node);
   const auto key = load_number_key(session);
   if (!key) {
     throw NodeError(
@@ -139,10 +147,10 @@ std::optional<std::string> missing_groups(postgres::Session& session) {
   return atproto::GroupSet::parse(list).value().text();
 }
 
-std::vector<NodeState> check_nodes(postgres::Session& session) {
-  std::vector<NodeState> states;
+std::vector<CheckedNode> check_nodes(postgres::Session& session) {
+  std::vector<CheckedNode> states;
   for (Node& node : postgres::read_nodes(session)) {
-    NodeState state{std::move(node), {}};
+    CheckedNode state{std::move(node), {}};
     try {
       postgres::Session remote = postgres::open_node(state.node, "skua nodes");
       const auto changes = postgres::pending_changes(remote, postgres::schema());

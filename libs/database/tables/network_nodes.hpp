@@ -27,14 +27,14 @@ std::vector<std::string> copy_nodes(postgres::Session& session);
 /// Returns the groups that no node owns, such as `32-63`; nothing if every group has a node.
 std::optional<std::string> missing_groups(postgres::Session& session);
 
-/// The state of a node as the query database finds it.
-struct NodeState {
+/// A node, and whether it fits to the query database.
+struct CheckedNode {
   postgres::Node node;
   /// Why the node cannot answer questions. Empty: it can.
   std::string problem;
 };
 
 /// Connects to all nodes. The role skua_reader may not use it.
-std::vector<NodeState> check_nodes(postgres::Session& session);
+std::vector<CheckedNode> check_nodes(postgres::Session& session);
 
 }  // namespace skua::tables

@@ -11,7 +11,8 @@ INSERT INTO skua.reader_tables VALUES
   ('backfill_jobs'), ('backfill_hosts'), ('dropped_indexes'), ('filter'), ('filter_state'), ('excluded_accounts'),
   ('retention'), ('change_log'), ('change_log_state'), ('consumers'), ('consumer_lanes'), ('waiting_changes'),
   ('dead_letter_errors'), ('lexicons'), ('lexicon_state'), ('lexicon_checks'), ('plc_cursor'), ('projections'), ('trusted_accounts'),
-  ('message_inbox'), ('messages'), ('message_limits'), ('identities'), ('account_groups');
+  ('message_inbox'), ('messages'), ('message_limits'), ('identities'), ('account_groups'),
+  ('waiting_references');
 
 CREATE OR REPLACE FUNCTION skua.grant_reader() RETURNS void
 LANGUAGE plpgsql AS $$

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -508,7 +510,8 @@ TEST_F(ResolverBehindTest, is_mended_by_the_first_insert_that_meets_it) {
 }
 
 TEST_F(ResolverBehindTest, is_mended_by_numbers_that_were_kept_as_well) {
-  ids_.numbers.give_back(ids_.numbers.take(session(), 400));
+  const std::vector<std::string_view> dids(400, "did:plc:a");
+  ids_.numbers.give_back(ids_.numbers.take(session(), dids));
   auto batch = news("many", 100);
   EXPECT_TRUE(resolve(batch).empty());
   auto more = news("more", 100);

@@ -17,7 +17,7 @@ namespace {
 const std::string kUndo = R"(
 DROP SCHEMA projections CASCADE;
 ALTER SEQUENCE bsky.actors_id_seq NO MAXVALUE;
-DROP TABLE skua.account_groups;
+DROP TABLE skua.account_groups, skua.number_key, skua.nodes, skua.waiting_references;
 DELETE FROM skua.reader_tables WHERE name = 'account_groups';
 DROP INDEX bsky.posts_out_of_order, bsky.reposts_out_of_order;
 DROP TABLE skua.trusted_accounts CASCADE;

@@ -23,9 +23,9 @@ class CollectionIds {
   explicit CollectionIds(std::size_t capacity = 20'000) : capacity_(capacity) {}
 
   /// Returns the number of each of `nsids`, which may contain duplicates. 0: another collection has
-  /// the number that a node computes for it (docs/adr/0019), so the collection cannot be stored. Call this function
-  /// outside of any transaction, because new numbers are committed at once. Throws SqlError; the
-  /// call may then be repeated.
+  /// the number that a node computes for it (docs/adr/0019), so the collection cannot be stored.
+  /// Call this function outside of any transaction, because new numbers are committed at once.
+  /// Throws SqlError; the call may then be repeated.
   std::vector<std::int32_t> ids_of(postgres::Session& session,
                                    std::span<const std::string_view> nsids);
 

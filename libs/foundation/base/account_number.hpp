@@ -12,8 +12,9 @@ using AccountNumber = std::int64_t;
 using AccountGroup = std::uint8_t;
 inline constexpr unsigned kAccountGroups = 64;
 
-/// The bits of a drawn number below its group. They contain a value of the sequence of account numbers.
-/// With six bits of the group, all numbers stay below 2^52, which JavaScript represents exactly.
+/// The bits of a drawn number below its group. They contain a value of the sequence of account
+/// numbers. With six bits of the group, all numbers stay below 2^52, which JavaScript represents
+/// exactly.
 inline constexpr int kDrawnBits = 46;
 inline constexpr AccountNumber kDrawnMask = (AccountNumber{1} << kDrawnBits) - 1;
 

@@ -66,8 +66,8 @@ class ActorNumbers {
   /// postgres::SqlError.
   std::vector<AccountNumber> take(postgres::Session& session,
                                   std::span<const std::string_view> dids);
-  /// Takes back numbers, which a node ignores. The caller is certain that no row has them. Another account may get a
-  /// number with the same value of the sequence, in its own group.
+  /// Takes back numbers, which a node ignores. The caller is certain that no row has them. Another
+  /// account may get a number with the same value of the sequence, in its own group.
   void give_back(std::span<const AccountNumber> numbers);
   /// Call this function after a COPY with `numbers` conflicted with a row. If no row has one of the
   /// numbers, it takes them back. Otherwise the sequence is behind the accounts: the function

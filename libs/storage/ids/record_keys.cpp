@@ -48,13 +48,11 @@ void compare(postgres::Session& session, Texts& texts, KeyConflicts& conflicts) 
 /// Lets the other nodes know the keys of their accounts.
 void announce(postgres::Session& session, const ActorNumbers::Scheme& scheme, Texts texts) {
   if (!scheme.key) return;
-  std::erase_if(texts, [&](const auto& entry) {
-    return !scheme.is_of_other_node(entry.first.actor_id);
-  });
+  std::erase_if(texts,
+                [&](const auto& entry) { return !scheme.is_of_other_node(entry.first.actor_id); });
   if (texts.empty()) return;
   session.execute(sql::rkeys_announce, key_column(texts, &RecordKey::actor_id),
-                  key_column(texts, &RecordKey::collection_id),
-                  key_column(texts, &RecordKey::rkey),
+                  key_column(texts, &RecordKey::collection_id), key_column(texts, &RecordKey::rkey),
                   column(texts, [](const auto& entry) { return entry.second.text; }),
                   scheme.groups.group_shift);
 }

@@ -32,7 +32,8 @@ struct KeyText {
 using KeyConflicts = std::map<tables::RecordKey, std::string>;
 
 /// Compares the texts with `bsky.rkeys`, and inserts the texts of keys that are absent. On a node,
-/// first lets the other nodes know the keys of their accounts. Call it outside of a transaction. Throws postgres::SqlError, and may then be called again.
+/// first lets the other nodes know the keys of their accounts. Call it outside of a transaction.
+/// Throws postgres::SqlError, and may then be called again.
 KeyConflicts store_key_texts(postgres::Session& session, const ActorNumbers::Scheme& scheme,
                              const std::map<tables::RecordKey, KeyText>& texts);
 

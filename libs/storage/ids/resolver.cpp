@@ -211,7 +211,8 @@ std::vector<Conflict> Resolver::foreign(Events events) {
   if (groups.owned.has_all()) return {};
   std::vector<Conflict> conflicts;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (is_rejection(*events[i]) || groups.owned.has(groups.group_of(events[i]->actor_id))) continue;
+    if (is_rejection(*events[i]) || groups.owned.has(groups.group_of(events[i]->actor_id)))
+      continue;
     conflicts.push_back({i, "the account is of " + tables::foreign_text(events[i]->event.did)});
   }
   return conflicts;

@@ -1,0 +1,212 @@
+#include "ids/reference_sender.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "atproto/account_group.hpp"
+#include "atproto/computed_number.hpp"
+#include "base/account_number.hpp"
+#include "ids/resolver.hpp"
+#include "postgres/runtime.hpp"
+#include "support/made_events.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+#include "tables/account_groups.hpp"
+
+namespace skua::ids::reference_sender_test {
+namespace {
+
+using event::ResolvedEvent;
+using test::made_follow;
+using test::made_like;
+using test::made_write;
+
+constexpr const char* kPost = "app.bsky.feed.post";
+constexpr const char* kLike = "app.bsky.feed.like";
+constexpr const char* kFollow = "app.bsky.graph.follow";
+constexpr const char* kKey = "3l2s5xxv2ze2c";
+
+const atproto::NumberKey kNumberKey{1, 2, 3};
+
+/// Returns a DID whose group is owned by the first node, or by the second one.
+std::string did_of(bool second, const std::string& name) {
+  std::string did = "did:plc:" + name;
+  while ((atproto::account_group(did) >= 32) != second) did += 'x';
+  return did;
+}
+
+std::string number_text(const std::string& did) {
+  return std::to_string(atproto::computed_account_number(kNumberKey, did));
+}
+
+/// Two nodes. The first one is the database of the fixture.
+class ReferenceSenderTest : public test::PostgresTest {
+ protected:
+  void SetUp() override {
+    SKUA_NEED_POSTGRES();
+    tables::make_node(session(), atproto::GroupSet::parse("0-31").value(), kNumberKey);
+    tables::make_node(other_, atproto::GroupSet::parse("32-63").value(), kNumberKey);
+  }
+
+  std::vector<Conflict> resolve(std::vector<ResolvedEvent>& batch) {
+    return Resolver(session(), ids_, clock_).resolve(batch);
+  }
+  std::vector<ResolvedEvent> one(event::UnresolvedEvent event) {
+    std::vector<ResolvedEvent> batch;
+    batch.push_back({std::move(event)});
+    return batch;
+  }
+  std::string at_other(const std::string& sql) {
+    const postgres::Rows rows = other_.run(sql);
+    return rows.empty() || rows.is_null(0, 0) ? "" : std::string(rows.text(0, 0));
+  }
+  /// Adds the second node to the list of the first one.
+  void list(const std::string& url) {
+    session().run("INSERT INTO skua.nodes VALUES ('second', '" + url +
+                  "', ARRAY(SELECT generate_series(32, 63)))");
+  }
+  std::string waiting() {
+    return value("SELECT string_agg(text, ' ' ORDER BY text) FROM skua.waiting_references");
+  }
+
+  test::ManualClock clock_;
+  SharedIds ids_;
+  test::Database other_database_;
+  postgres::Session other_{other_database_.url(), "test"};
+};
+
+TEST_F(ReferenceSenderTest, references_to_other_nodes_wait) {
+  const std::string own = did_of(false, "a");
+  const std::string friend_of_it = did_of(false, "b");
+  const std::string foreign = did_of(true, "c");
+  auto batch = one(made_write(own, kFollow, kKey, 1, made_follow(friend_of_it)));
+  for (const std::string& did : {friend_of_it, foreign}) {
+    batch.push_back({made_write(own, kLike, did == foreign ? kKey : "3l2s5xxv2ze2d", 1,
+                                made_like("at://" + did + "/app.bsky.feed.post/" + kKey))});
+    batch.push_back({made_write(own, kLike, did == foreign ? "3l2s5xxv2ze2e" : "3l2s5xxv2ze2f", 1,
+                                made_like("at://" + did + "/app.bsky.feed.generator/art"))});
+  }
+  EXPECT_TRUE(resolve(batch).empty());
+  EXPECT_EQ(std::to_string(batch[0].actor_id), number_text(own));
+  EXPECT_EQ(value("SELECT bool_and(id = skua.new_account_number(did)) FROM bsky.actors"), "t");
+  EXPECT_EQ(waiting(), "art " + foreign);
+  EXPECT_EQ(value("SELECT count(*) FILTER (WHERE actor_id = " + number_text(friend_of_it) +
+                  ") || ' of ' || count(*) FROM bsky.posts"),
+            "1 of 1")
+      << "the stub of a post is on its own node";
+}
+
+TEST_F(ReferenceSenderTest, a_node_receives_what_it_lacks) {
+  const std::string known = did_of(true, "known");
+  const std::string fresh = did_of(true, "fresh");
+  other_.run("INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE VALUES (" +
+             number_text(known) + ", '" + known + "', 'epoch')");
+  const AccountNumber account = atproto::computed_account_number(kNumberKey, known);
+  const std::vector<Reference> references{
+      {.text = known},
+      {.text = fresh},
+      {.text = fresh},
+      {.actor_id = account, .rkey = -5, .nsid = "a.b.c", .text = "art"},
+      {.actor_id = account, .rkey = -5, .nsid = "app.bsky.graph.list", .text = "best"},
+      {.actor_id = 0, .rkey = -6, .text = "https://example.com"}};
+  for (int i = 0; i < 2; ++i) receive_references(other_, references, clock_.now());
+  EXPECT_EQ(at_other("SELECT count(*) || ' ' || count(*) FILTER (WHERE indexed_at = 'epoch') || "
+                     "' ' || bool_and(id = skua.new_account_number(did)) FROM bsky.actors"),
+            "2 1 true");
+  EXPECT_EQ(at_other("SELECT string_agg(bsky.rkey_text(actor_id, collection_id, rkey), ' ' ORDER "
+                     "BY text) FROM bsky.rkeys"),
+            "art best https://example.com");
+  EXPECT_EQ(at_other("SELECT id = skua.new_collection_number('a.b.c') FROM bsky.collections "
+                     "WHERE nsid = 'a.b.c'"),
+            "t");
+}
+
+TEST_F(ReferenceSenderTest, a_number_that_another_account_has_is_refused) {
+  const std::string one = did_of(false, "one");
+  session().run("INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE VALUES (" +
+                number_text(one) + ", 'did:plc:first', now())");
+  for (const int many : {1, 100}) {
+    auto batch = this->one(made_write(one, kFollow, kKey, 1, made_follow(one)));
+    for (int i = 1; i < many; ++i) {
+      const std::string did = did_of(false, "n" + std::to_string(i));
+      batch.push_back({made_write(did, kFollow, kKey, 1, made_follow(did))});
+    }
+    try {
+      resolve(batch);
+      ADD_FAILURE() << "not refused";
+    } catch (const postgres::DataError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("the account '" + one +
+                                                   "' has the number of 'did:plc:first'"));
+    }
+  }
+}
+
+TEST_F(ReferenceSenderTest, a_number_that_another_collection_has_is_refused) {
+  session().run(
+      "INSERT INTO bsky.collections (id, nsid) VALUES (skua.new_collection_number('a.b.c'), "
+      "'d.e.f')");
+  auto batch = one(made_write(did_of(false, "a"), "a.b.c", kKey, 1, made_follow("did:plc:b")));
+  batch.push_back({made_write(did_of(false, "a"), kPost, kKey, 1, test::made_post("text"))});
+  const auto conflicts = resolve(batch);
+  ASSERT_EQ(conflicts.size(), 1U);
+  EXPECT_EQ(conflicts[0].index, 0U);
+  EXPECT_EQ(conflicts[0].reason, "another collection has the number of 'a.b.c'");
+}
+
+TEST_F(ReferenceSenderTest, references_reach_their_node) {
+  auto batch =
+      one(made_write(did_of(false, "a"), kFollow, kKey, 1, made_follow(did_of(true, "c"))));
+  EXPECT_TRUE(resolve(batch).empty());
+  list(other_database_.url());
+  postgres::Runtime runtime(database_.url(), clock_);
+  ReferenceSender sender(runtime);
+  sender.start();
+  while (!waiting().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  sender.stop();
+  EXPECT_EQ(at_other("SELECT string_agg(did, ' ') FROM bsky.actors"), did_of(true, "c"));
+  EXPECT_EQ(sender.metrics().sent, 1U);
+  EXPECT_EQ(sender.metrics().failures, 0U);
+
+  session().run(
+      "SELECT skua.resend_references('{40}'), skua.resend_references(ARRAY(SELECT "
+      "generate_series(0, 63)))");
+  EXPECT_EQ(waiting(), did_of(false, "a") + " " + did_of(true, "c"))
+      << "the function takes any groups";
+}
+
+TEST_F(ReferenceSenderTest, a_node_that_refuses_delays_no_other_one) {
+  const std::string foreign = did_of(true, "c");
+  const auto group = std::to_string(atproto::account_group(foreign));
+  std::string elsewhere = did_of(true, "d");
+  while (std::to_string(atproto::account_group(elsewhere)) == group)
+    elsewhere = did_of(true, elsewhere.substr(8) + "y");
+  auto batch = one(made_write(did_of(false, "a"), kFollow, kKey, 1, made_follow(foreign)));
+  batch.push_back(
+      {made_write(did_of(false, "a"), kFollow, "3l2s5xxv2ze2d", 1, made_follow(elsewhere))});
+  EXPECT_TRUE(resolve(batch).empty());
+  // The first node of the list owns other groups than listed, and the second address is closed.
+  test::Database third_database;
+  postgres::Session third(third_database.url(), "test");
+  tables::make_node(third, atproto::GroupSet::parse("0").value(), kNumberKey);
+  session().run("INSERT INTO skua.nodes VALUES ('a', '" + third_database.url() + "', '{" + group +
+                "}'), ('b', 'host=127.0.0.1 port=1', '{" + group + "}'), ('c', '" +
+                other_database_.url() + "', '{" +
+                std::to_string(atproto::account_group(elsewhere)) + "}')");
+  postgres::Runtime runtime(database_.url(), clock_);
+  ReferenceSender sender(runtime);
+  sender.start();
+  while (waiting() != foreign) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (sender.metrics().failures < 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  sender.stop();
+  EXPECT_EQ(at_other("SELECT string_agg(did, ' ') FROM bsky.actors"), elsewhere);
+  EXPECT_EQ(third.run("SELECT count(*) FROM bsky.actors").int8(0, 0), 0);
+}
+
+}  // namespace
+}  // namespace skua::ids::reference_sender_test

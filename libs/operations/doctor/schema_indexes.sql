@@ -89,6 +89,8 @@ CREATE UNIQUE INDEX message_limits_pkey ON skua.message_limits USING btree (only
 CREATE UNIQUE INDEX messages_pkey ON ONLY skua.messages USING btree (pos);
 CREATE UNIQUE INDEX metrics_pkey ON skua.metrics USING btree (source);
 CREATE UNIQUE INDEX migrations_pkey ON skua.migrations USING btree (version);
+CREATE UNIQUE INDEX nodes_pkey ON skua.nodes USING btree (name);
+CREATE UNIQUE INDEX number_key_pkey ON skua.number_key USING btree (only_row);
 CREATE UNIQUE INDEX plc_cursor_pkey ON skua.plc_cursor USING btree (is_only);
 CREATE UNIQUE INDEX projections_pkey ON skua.projections USING btree (name, version);
 CREATE UNIQUE INDEX projections_sha256 ON skua.projections USING btree (sha256);
@@ -105,3 +107,4 @@ CREATE UNIQUE INDEX tombstones_pkey ON skua.tombstones USING btree (actor_id, co
 CREATE INDEX tombstones_source_seq ON skua.tombstones USING btree (source, seq);
 CREATE UNIQUE INDEX trusted_accounts_pkey ON skua.trusted_accounts USING btree (role, did);
 CREATE UNIQUE INDEX waiting_changes_pkey ON skua.waiting_changes USING btree (consumer_id, lane, actor_id, pos);
+CREATE UNIQUE INDEX waiting_references_pkey ON skua.waiting_references USING btree (account_group, seq);

@@ -16,7 +16,7 @@ CommandSpecs init_commands(), run_commands(), serve_commands(), migrate_commands
     dead_letters_commands(), record_commands(), inspect_commands(), inspect_repo_commands(),
     query_commands(), export_commands(), index_commands(), retention_commands(), lexicon_commands(),
     status_commands(), verify_commands(), top_commands(), doctor_commands(), identity_commands(),
-    identity_import_commands(), help_commands();
+    identity_import_commands(), nodes_commands(), help_commands();
 
 const CommandSpecs& all_commands() {
   constexpr std::array kRows = {init_commands,          run_commands,
@@ -34,7 +34,7 @@ const CommandSpecs& all_commands() {
                                 status_commands,        verify_commands,
                                 top_commands,           doctor_commands,
                                 identity_commands,      identity_import_commands,
-                                help_commands};
+                                nodes_commands,         help_commands};
   static const CommandSpecs all = [&] {
     CommandSpecs commands;
     for (const auto rows : kRows) {

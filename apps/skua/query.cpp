@@ -15,6 +15,7 @@
 #include "command_line/display_text.hpp"
 #include "commands.hpp"
 #include "database.hpp"
+#include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
 #include "query_list.hpp"
 #include "query_note.hpp"
@@ -228,6 +229,7 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
   auto notes = missing_work(session, invocation);
   append(notes, missing_needs(session, query, values, invocation));
   try {
+    if (postgres::is_query_database(session)) postgres::refresh_collections(session);
     append(notes, missing_subjects(session, query, values, invocation));
     print_answer(session, execution_of(query, values, limit, options), limit, options, invocation,
                  notes);

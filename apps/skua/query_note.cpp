@@ -19,10 +19,12 @@
 #include "consumers/consumer_table.hpp"
 #include "consumers/projections/projection.hpp"
 #include "index.hpp"
+#include "postgres/query_database.hpp"
 #include "postgres/rows.hpp"
 #include "postgres/standby.hpp"
 #include "status/standby_status.hpp"
 #include "tables/filter_table.hpp"
+#include "tables/network_nodes.hpp"
 #include "watch_backfill.hpp"
 
 namespace skua::cli {
@@ -316,9 +318,50 @@ std::vector<QueryNote> slow_conditions(postgres::Session& session, const std::st
   return notes;
 }
 
+namespace {
+
+/// A source that is read up to an earlier time is late.
+constexpr std::chrono::minutes kLate{10};
+
+/// Notes of a query database about what its nodes lack.
+void add_node_notes(postgres::Session& session, const Invocation& invocation,
+                    std::vector<QueryNote>& notes) {
+  const std::string list = invocation.command_to_copy("nodes list");
+  if (const auto groups = tables::missing_groups(session)) {
+    notes.push_back(
+        {fmt::format("no node owns the groups {}: records of their accounts are missing", *groups),
+         {list}});
+  }
+  for (const postgres::NodeState& node : postgres::node_states(session)) {
+    const auto add = [&](const std::string& text) {
+      notes.push_back({fmt::format("the node {} {}", node.name, text), {list}});
+    };
+    if (!node.problem.empty()) {
+      add("cannot be read: " + node.problem);
+      continue;
+    }
+    if (node.age && std::chrono::seconds(*node.age) > kLate) {
+      add(fmt::format("has read its sources up to {} UTC, {} ago: later records are missing",
+                      node.read_up_to.value_or(""),
+                      duration_text(std::chrono::seconds(*node.age))));
+    }
+    if (node.has_waiting) {
+      add("has not sent all accounts that its records mention to the other nodes: their names are "
+          "missing, or their records. `skua run` on this node sends them");
+    }
+    if (node.has_filter) add("has a filter: the records that it leaves out are missing");
+    if (!node.kept.empty()) add("keeps records for a limited time: " + node.kept);
+  }
+}
+
+}  // namespace
+
 std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation& invocation) {
-  constexpr std::chrono::minutes kLate{10};
   std::vector<QueryNote> notes;
+  if (postgres::is_query_database(session)) {
+    add_node_notes(session, invocation, notes);
+    return notes;
+  }
   if (const auto lag = postgres::standby_lag(session); lag && *lag >= postgres::kLateStandby) {
     notes.push_back({status::standby_text(*lag) + ": later records are missing",
                      {invocation.command_to_copy("status")}});

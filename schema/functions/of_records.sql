@@ -302,7 +302,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 100 AS $$
            p.did, p.handle, x.path || (p.actor_id || ' ' || p.rkey)
     FROM above x
     JOIN LATERAL (
-      SELECT c.*, least(c.created_at, c.indexed_at) AS sort_at, a.did, a.handle
+      SELECT c.actor_id, c.rkey, c.parent_actor, c.parent_rkey, c.text, least(c.created_at, c.indexed_at) AS sort_at, a.did, a.handle
       FROM bsky.posts c
       JOIN bsky.actors a ON a.id = c.actor_id
       WHERE c.actor_id = x.parent_actor AND c.rkey = x.parent_rkey AND c.cid IS NOT NULL AND a.active IS NOT FALSE

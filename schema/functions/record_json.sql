@@ -67,7 +67,7 @@ BEGIN
           SELECT regexp_replace(a.attname, '_(actor|rkey|collection|cid)$', '') AS stem, min(a.attnum) AS place
           FROM pg_attribute AS a
           WHERE a.attrelid = ('bsky.' || item.name)::regclass AND a.attnum > 0 AND NOT a.attisdropped
-            AND a.attname NOT IN ('actor_id', 'rkey', 'rev', 'cid', 'first_cid', 'indexed_at', 'extra')
+            AND a.attname NOT IN ('actor_id', 'rkey', 'rev', 'cid', 'first_cid', 'indexed_at', 'sort_at', 'extra')
           GROUP BY 1
         ) AS p
         LEFT JOIN skua.record_fields AS f ON f.table_name = item.name AND f.column_name = p.stem

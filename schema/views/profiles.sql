@@ -115,7 +115,8 @@ SELECT a.did,
        CASE WHEN (SELECT bsky.is_current('actor_stats')) THEN coalesce(stats.follows, 0) END AS follows,
        CASE WHEN (SELECT bsky.is_current('actor_stats')) THEN coalesce(stats.posts, 0) END AS posts,
        coalesce(a.handle, a.did) AS name,
-       i.created_at AS account_created_at,
+       -- A left join would read the identities of all nodes in a query database, also for queries that do not use the column.
+       (SELECT i.created_at FROM skua.identities i WHERE i.did = a.did) AS account_created_at,
        -- Without a handle nothing can be verified.
        CASE WHEN a.handle IS NULL OR a.active IS FALSE THEN 'none' ELSE coalesce((
          SELECT CASE WHEN bool_or(v.handle = a.handle AND v.display_name = p.display_name AND v.display_name <> '') THEN 'valid'
@@ -127,8 +128,7 @@ SELECT a.did,
        'https://bsky.app/profile/' || a.did AS url
 FROM bsky.actors a
 LEFT JOIN bsky.profiles p ON p.actor_id = a.id AND p.rkey = bsky.rkey_number('self') AND a.active IS NOT FALSE
-LEFT JOIN bsky.actor_stats stats ON stats.actor_id = a.id AND a.active IS NOT FALSE
-LEFT JOIN skua.identities i ON i.did = a.did;
+LEFT JOIN bsky.actor_stats stats ON stats.actor_id = a.id AND a.active IS NOT FALSE;
 COMMENT ON VIEW bsky.actors_view IS 'The accounts, with their profiles. An inactive account has no profile here.';
 COMMENT ON COLUMN bsky.actors_view.did IS 'The DID of the account.';
 COMMENT ON COLUMN bsky.actors_view.handle IS 'The handle that the account owns (bsky.actors.handle).';

@@ -279,6 +279,18 @@ ConnectionNames connection_names(const std::string& text) {
   return names;
 }
 
+ConnectionOptionList connection_options(const std::string& text) {
+  std::string problem;
+  const ConnectionOptions options = parse_options(text, problem);
+  ConnectionOptionList list;
+  for (const PQconninfoOption* option = options.get(); option && option->keyword; ++option) {
+    if (option->val == nullptr || *option->val == '\0') continue;
+    list.names.emplace_back(option->keyword);
+    list.values.emplace_back(option->val);
+  }
+  return list;
+}
+
 std::string with_database(const std::string& text, const std::string& database) {
   std::string problem;
   const ConnectionOptions options = parse_options(text, problem);

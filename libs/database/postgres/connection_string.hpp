@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "postgres/database_watch.hpp"
 #include "postgres/session.hpp"
@@ -27,6 +28,15 @@ struct ConnectionNames {
 /// libpq uses: from the environment, the user of the operating system, and for the database the
 /// name of the user.
 ConnectionNames connection_names(const std::string& text);
+
+/// The options of a connection string that have a value, by their names in libpq.
+struct ConnectionOptionList {
+  std::vector<std::string> names;
+  std::vector<std::string> values;
+};
+
+/// Returns the options of a connection string without a problem, as the string has them.
+ConnectionOptionList connection_options(const std::string& text);
 
 /// Returns the same connection string for another database.
 std::string with_database(const std::string& text, const std::string& database);

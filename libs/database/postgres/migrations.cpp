@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "postgres/locks.hpp"
 #include "postgres/migrations.sql.hpp"
+#include "postgres/query_database.hpp"
 
 namespace skua::postgres {
 
@@ -77,7 +78,10 @@ bool creates(std::string_view sql, std::string_view object) {
 class Application {
  public:
   Application(Session& session, std::span<const SchemaFile> known, std::set<std::string> names)
-      : session_(session), known_(known), names_(std::move(names)) {
+      : session_(session),
+        known_(known),
+        names_(std::move(names)),
+        is_query_database_(postgres::is_query_database(session)) {
     for (const auto& [name, file] : session_.query<OwnedObject>(sql::definitions_owned_objects)) {
       file_of_.emplace(name, file);
     }
@@ -114,7 +118,8 @@ class Application {
   /// Runs the file. Returns the objects that the file created or replaced.
   std::set<std::string> create(const SchemaFile& file) {
     const auto before = query_set<PlacedObject>(session_, sql::definitions_objects);
-    session_.run(std::string(file.sql));
+    const std::string sql(file.sql);
+    session_.run(is_query_database_ ? for_query_database(sql) : sql);
     std::set<std::string> created;
     for (const PlacedObject& object : session_.query<PlacedObject>(sql::definitions_objects)) {
       // Grants also change functions, so the file itself must contain the object.
@@ -173,6 +178,7 @@ class Application {
   const std::span<const SchemaFile> known_;
   /// The names of the files that must be applied.
   std::set<std::string> names_;
+  const bool is_query_database_;
   /// For each object, the file that created it before this run.
   std::map<std::string, std::string> file_of_;
   /// The views of added lexicons. No file names these views.
@@ -357,9 +363,14 @@ SchemaChanges migrate(Session& session, const Schema& schema) {
   const MigrationLock lock(session);
   SchemaChanges changes = pending_changes(session, schema);
   if (changes.empty()) return changes;
+  const bool is_query_database = !changes.is_new && postgres::is_query_database(session);
+  if (is_query_database) require_migrated_nodes(session, schema);
   const NoSources no_sources(session);
   session.limit_lock_waits(kTablePatience);
   Transaction transaction(session);
+  // Views of a node and foreign tables would keep migrations from changing columns.
+  const bool is_node = !changes.is_new && hide_ranges(session);
+  if (is_query_database) disconnect_nodes(session);
   if (changes.is_new) {
     for (const SchemaFile& file : schema.tables) {
       session.run(std::string(file.sql));
@@ -380,9 +391,15 @@ SchemaChanges migrate(Session& session, const Schema& schema) {
     }
     logger("store")->debug("applied {}", migration.label());
   }
-  std::set<std::string> names;
-  for (const SchemaFile& file : changes.definitions) names.emplace(file.name);
-  apply_definitions(session, schema.definitions, std::move(names));
+  if (is_query_database && !changes.migrations.empty()) {
+    divide_tables(session, schema);
+  } else {
+    std::set<std::string> names;
+    for (const SchemaFile& file : changes.definitions) names.emplace(file.name);
+    apply_definitions(session, schema.definitions, std::move(names));
+  }
+  if (is_query_database) connect_nodes(session);
+  if (is_node) show_ranges(session);
   transaction.commit();
   session.limit_lock_waits(kLockPatience);
   return changes;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "postgres/query_database.hpp"
 #include "postgres/table_layout.sql.hpp"
 
 namespace skua::postgres {
@@ -31,6 +32,10 @@ constexpr const char* kDistributed =
 }  // namespace
 
 std::optional<std::string> table_layout_problem(Session& session) {
+  if (is_query_database(session)) {
+    return "this is a query database, which has no records of its own: use the database of a node, "
+           "which `skua nodes list` names";
+  }
   auto tables = session.query<OddTable>(sql::table_layout_odd);
   if (session.query_one<bool>(sql::table_layout_has_citus)) {
     for (OddTable& table : rows_of<OddTable>(session.run(kDistributed))) {

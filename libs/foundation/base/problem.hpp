@@ -50,6 +50,15 @@ inline constexpr std::array kProblems{
         "Connect to a database whose tables `skua migrate` made. Commands that only read work "
         "with tables of any layout."},
     Problem{
+        "node-failed", "a node of the query database cannot answer",
+        "The database of the node cannot be reached, or it has another schema, other groups or "
+        "another key. Questions that need its accounts fail.",
+        "The finding names the reason. Start the server of the node, or run `skua migrate` with "
+        "the database of the node and then with the query database."},
+    Problem{"groups-missing", "no node owns some groups of accounts",
+            "Answers of the query database miss the accounts of these groups.",
+            "Add a node that owns them: `skua nodes add NODE --node-url URL --groups GROUPS`."},
+    Problem{
         "disk-full", "PostgreSQL has no space left on its disk",
         "The data or the WAL fills the disk. Skua retries and loses nothing.",
         "Free space or enlarge the disk. `skua status` shows the size of each table; a replication "

@@ -25,9 +25,11 @@
 #include "postgres/connection_string.hpp"
 #include "postgres/locks.hpp"
 #include "postgres/outage.hpp"
+#include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
 #include "postgres/table_layout.hpp"
 #include "tables/account_groups.hpp"
+#include "tables/network_nodes.hpp"
 
 namespace skua::doctor {
 
@@ -140,6 +142,26 @@ constexpr std::array kSchemaChecks{
                   }},
 };
 
+/// Judges the nodes of a query database, whose tables have no rows of their own.
+Findings judge_nodes(postgres::Session& session) {
+  Findings findings;
+  std::size_t count = 0;
+  for (const auto& [node, failure] : tables::check_nodes(session)) {
+    ++count;
+    if (failure.empty()) continue;
+    findings.push_back(error("node:" + node.name, problem("node-failed"), failure));
+  }
+  if (const auto groups = tables::missing_groups(session)) {
+    findings.push_back(error("nodes", problem("groups-missing"),
+                             fmt::format("no node owns the groups {}", *groups)));
+  }
+  if (findings.empty()) {
+    findings.push_back(
+        ok("nodes", fmt::format("{} own all groups of accounts", counted(count, "node"))));
+  }
+  return findings;
+}
+
 /// Returns the problem of the server that an error shows; `other` if it shows none.
 const Problem& problem_of(const std::exception& failure, const Problem& other) {
   const auto* const error = dynamic_cast<const postgres::SqlError*>(&failure);
@@ -198,6 +220,10 @@ class DatabaseRun {
       add_({skipped("tables",
                     "the checks of tables were not made: the schema is not that of this "
                     "program")});
+      return;
+    }
+    if (postgres::is_query_database(*session_)) {
+      check("nodes", [&] { return judge_nodes(*session_); });
       return;
     }
     for (const DatabaseCheck& each : kSchemaChecks) {

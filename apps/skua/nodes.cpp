@@ -1,0 +1,152 @@
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "atproto/account_group.hpp"
+#include "base/text.hpp"
+#include "command_line/finish.hpp"
+#include "commands.hpp"
+#include "database.hpp"
+#include "postgres/connection_string.hpp"
+#include "postgres/query_database.hpp"
+#include "postgres/session.hpp"
+#include "settings.hpp"
+#include "tables/network_nodes.hpp"
+
+namespace skua::cli {
+namespace {
+
+std::string read_node_name(const SettingValue& given) {
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  const std::string& name = given.value;
+  bool is_valid = !name.empty() && name.size() <= 30 && name.front() >= 'a' && name.front() <= 'z';
+  for (const char c : name) is_valid = is_valid && is_allowed(c);
+  if (is_valid) return name;
+  throw UsageError(
+      fmt::format("'{}' is no name of a node: it has at most 30 letters a to z, digits "
+                  "and _, and begins with a letter",
+                  name));
+}
+
+const Option<std::string> kNode({.name = "NODE", .meaning = "The name of a node, such as west"},
+                                read_node_name);
+const Option<OptionalText> kNodeUrl({.name = "--node-url",
+                                     .type = "URL",
+                                     .meaning = "The database of the node, which may be empty. The "
+                                                "query database and the other nodes connect to it "
+                                                "with this URL"},
+                                    read_database);
+const Option<std::optional<atproto::GroupSet>> kNodeGroups(
+    {.name = "--groups",
+     .type = "GROUPS",
+     .meaning = "The groups of accounts (0 to 63) that the node owns, such as 0-31"},
+    read_groups);
+
+void print_missing(postgres::Session& session) {
+  if (const auto groups = tables::missing_groups(session)) {
+    fmt::print("no node owns the groups {}: answers miss their accounts\n", *groups);
+  }
+}
+
+/// Returns kFailure if a node did not get the list.
+int copy_list(postgres::Session& session) {
+  const auto problems = tables::copy_nodes(session);
+  for (const std::string& problem : problems) {
+    command_line::print_stderr(
+        "{}. It does not have the new list of nodes: repeat `skua nodes "
+        "sync` when it can be reached\n",
+        problem);
+  }
+  return problems.empty() ? kSuccess : kFailure;
+}
+
+postgres::Session open_query_database(const Invocation& invocation) {
+  const std::string url = require_database(invocation);
+  app::check_database_to_read(url);
+  return {url, postgres::process_name("skua nodes")};
+}
+
+void require_query_database(postgres::Session& session) {
+  if (postgres::is_query_database(session)) return;
+  throw postgres::NodeError(
+      "this is not a query database: `skua nodes add` makes one of an empty database");
+}
+
+int nodes_add(const Invocation& invocation) {
+  const std::string name = invocation[kNode];
+  const auto url = invocation[kNodeUrl];
+  const auto groups = invocation[kNodeGroups];
+  if (!url || !groups) throw UsageError("state --node-url and --groups of the node");
+  postgres::Session session = open_query_database(invocation);
+  tables::add_node(session, name, *url, *groups);
+  fmt::print("the node {} owns the groups {}\n", name, groups->text());
+  print_missing(session);
+  return copy_list(session);
+}
+
+int nodes_list(const Invocation& invocation) {
+  postgres::Session session = open_query_database(invocation);
+  require_query_database(session);
+  const auto states = tables::check_nodes(session);
+  const auto missing = tables::missing_groups(session);
+  if (invocation[kJson]) {
+    nlohmann::json nodes = nlohmann::json::array();
+    for (const auto& [node, problem] : states) {
+      nodes.push_back({{"name", node.name},
+                       {"url", postgres::without_password(node.url)},
+                       {"groups", atproto::GroupSet::parse(node.owned).value().text()},
+                       {"problem", problem.empty() ? nlohmann::json() : nlohmann::json(problem)}});
+    }
+    const nlohmann::json json = {{"nodes", nodes}, {"missing_groups", missing.value_or("")}};
+    fmt::print("{}\n", json.dump(2));
+    return kSuccess;
+  }
+  for (const auto& [node, problem] : states) {
+    fmt::print("{}: groups {}, {}{}\n", node.name,
+               atproto::GroupSet::parse(node.owned).value().text(),
+               postgres::without_password(node.url), problem.empty() ? "" : ": " + problem);
+  }
+  print_missing(session);
+  return kSuccess;
+}
+
+int nodes_remove(const Invocation& invocation) {
+  const std::string name = invocation[kNode];
+  postgres::Session session = open_query_database(invocation);
+  require_query_database(session);
+  if (!tables::remove_node(session, name)) {
+    fmt::print("nothing changed: there is no node {}\n", name);
+    return kSuccess;
+  }
+  fmt::print("the node {} is removed; its database keeps its rows\n", name);
+  print_missing(session);
+  return copy_list(session);
+}
+
+int nodes_sync(const Invocation& invocation) {
+  postgres::Session session = open_query_database(invocation);
+  require_query_database(session);
+  return copy_list(session);
+}
+
+}  // namespace
+
+CommandSpecs nodes_commands() {
+  const OptionUse node = required(kNode);
+  return {{"nodes", "Join the databases of several machines in one query database"},
+          {"nodes add",
+           "Add a node to a query database",
+           {kDatabase, node, kNodeUrl, kNodeGroups},
+           nodes_add},
+          {"nodes list",
+           "List the nodes, their groups and their problems",
+           {kDatabase, kJson},
+           nodes_list},
+          {"nodes remove", "Remove a node from a query database", {kDatabase, node}, nodes_remove},
+          {"nodes sync", "Write the list of nodes into all nodes again", {kDatabase}, nodes_sync}};
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "postgres/migrations.hpp"
+#include "postgres/session.hpp"
+
+namespace skua::postgres {
+
+// A query database has the schema of Skua, and its tables read the databases of the nodes (ADR 20).
+// schema/functions/nodes.sql makes its tables.
+
+/// A row of skua.nodes.
+struct Node {
+  std::string name;
+  std::string url;
+  /// The numbers of its groups of accounts, with commas.
+  std::string owned;
+};
+
+/// A node cannot be used, or a database cannot become a query database. The message tells the user
+/// what to do.
+class NodeError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Returns whether the tables of the database read nodes. The database needs no tables.
+bool is_query_database(Session& session);
+
+/// Returns the nodes of this database by name. The role skua_reader may not read them.
+std::vector<Node> read_nodes(Session& session);
+
+/// Opens a session with a node. Throws NodeError if it cannot be reached.
+Session open_node(const Node& node, const std::string& command);
+
+/// A node as a question of the query database finds it. skua_reader may read it.
+struct NodeState {
+  std::string name;
+  std::string owned;
+  /// The time of the newest event that the node has read, and its age in seconds.
+  std::optional<std::string> read_up_to;
+  std::optional<std::int64_t> age;
+  /// Whether accounts or keys of other nodes wait to be sent to them.
+  bool has_waiting;
+  bool has_filter;
+  /// How long the node keeps records, such as `app.bsky.feed.like for 90 days`. Empty: forever.
+  std::string kept;
+  /// Why the node cannot be read. Empty: it can.
+  std::string problem;
+};
+
+/// Reads the states of all nodes through the query database.
+std::vector<NodeState> node_states(Session& session);
+
+/// Copies the numbers of new collections from the nodes.
+void refresh_collections(Session& session);
+
+/// Throws NodeError if a node has another schema than this program, or cannot be reached.
+void require_migrated_nodes(Session& session, const Schema& schema);
+
+/// Returns the text of a file of the schema for a query database: its tables of records have the
+/// column sort_at. postgres_fdw sends no condition on LEAST to a node, so that each question would
+/// read whole tables.
+std::string for_query_database(const std::string& sql);
+
+// The following functions need an open transaction.
+
+/// Drops the views that a query database reads. Returns whether this database is a node with such
+/// views.
+bool hide_ranges(Session& session);
+/// Makes the views that a query database reads.
+void show_ranges(Session& session);
+
+/// Throws NodeError if this role cannot create what a query database needs.
+void require_foreign_tables(Session& session);
+/// Replaces the empty tables of records by tables that nodes can be connected to, and applies all
+/// definitions of the schema. Throws MigrationError.
+void divide_tables(Session& session, const Schema& schema);
+/// Drops the connections of all tables to nodes.
+void disconnect_nodes(Session& session);
+/// Connects the tables to all nodes of skua.nodes.
+void connect_nodes(Session& session);
+
+}  // namespace skua::postgres

@@ -1,0 +1,44 @@
+-- name: nodes_is_query_database
+SELECT coalesce((SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass('bsky.posts')), false);
+
+-- name: nodes_have_table
+SELECT to_regclass('skua.nodes') IS NOT NULL;
+
+-- name: nodes_read
+SELECT name, url, array_to_string(owned, ',') FROM skua.nodes ORDER BY name;
+
+-- name: nodes_have_ranges
+SELECT to_regnamespace('node_ranges') IS NOT NULL;
+
+-- name: nodes_hide_ranges
+SELECT skua.hide_ranges();
+
+-- name: nodes_show_ranges
+SELECT skua.show_ranges();
+
+-- name: nodes_disconnect
+SELECT skua.disconnect_tables();
+
+-- name: nodes_divide
+SELECT skua.divide_tables();
+
+-- name: nodes_connect
+-- $3 and $4 are the options of the server, $5 and $6 those of the user.
+SELECT skua.connect_node($1::text, string_to_array($2, ',')::int4[], jsonb_object($3::text[], $4::text[]),
+  jsonb_object($5::text[], $6::text[]));
+
+-- name: nodes_refresh_collections
+SELECT skua.refresh_collections();
+
+-- name: nodes_states
+SELECT name, owned, to_char(read_up_to, 'YYYY-MM-DD HH24:MI:SS'), extract(epoch FROM clock_timestamp() - read_up_to)::int8,
+  coalesce(has_waiting, false), coalesce(has_filter, false), coalesce(kept, ''), coalesce(problem, '')
+FROM skua.node_states();
+
+-- name: nodes_rights
+-- Whether the extension exists, whether this role may create it, and whether it may create servers.
+SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'postgres_fdw'),
+  EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'postgres_fdw'),
+  (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
+  coalesce((SELECT has_foreign_data_wrapper_privilege(oid, 'USAGE') FROM pg_foreign_data_wrapper WHERE fdwname = 'postgres_fdw'), false),
+  current_user::text;

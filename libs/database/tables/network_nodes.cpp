@@ -1,0 +1,173 @@
+#include "tables/network_nodes.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "postgres/connection_string.hpp"
+#include "postgres/migrations.hpp"
+#include "tables/account_groups.hpp"
+#include "tables/network_nodes.sql.hpp"
+
+namespace skua::tables {
+namespace {
+
+using postgres::Node;
+using postgres::NodeError;
+
+std::string owned_list(const atproto::GroupSet& groups) {
+  std::string list;
+  for (unsigned group = 0; group < kAccountGroups; ++group) {
+    if (!groups.has(static_cast<AccountGroup>(group))) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", group);
+  }
+  return list;
+}
+
+struct Overlap {
+  std::string name;
+  std::string groups;
+};
+
+/// Throws NodeError unless the new node fits to those of the query database.
+void require_new(postgres::Session& session, const Node& node) {
+  for (const Node& other : postgres::read_nodes(session)) {
+    if (other.name == node.name) {
+      throw NodeError(
+          fmt::format("there is a node {} already: choose another name, or remove it "
+                      "with `skua nodes remove {}`",
+                      node.name, node.name));
+    }
+  }
+  if (const auto overlap = session.query_first<Overlap>(sql::network_overlap, node.owned)) {
+    throw NodeError(fmt::format(
+        "the node {} owns the groups {} already: state other groups, or remove that node with "
+        "`skua nodes remove {}`",
+        overlap->name, atproto::GroupSet::parse(overlap->groups).value().text(), overlap->name));
+  }
+}
+
+/// Makes an empty database a query database. Does nothing if it is one.
+void make_query_database(postgres::Session& session) {
+  if (postgres::is_query_database(session)) return;
+  if (load_number_key(session)) {
+    throw NodeError(
+        "this database is a node of a network: state its query database, or an empty database, "
+        "with --database");
+  }
+  if (session.query_one<bool>(sql::network_has_content)) {
+    throw NodeError(
+        "this database has accounts, jobs or consumers of its own, and a query database has none: "
+        "state an empty database with --database, and index the content of this one into nodes");
+  }
+  session.execute(sql::network_set_key);
+  session.execute(sql::network_set_shift);
+  postgres::divide_tables(session, postgres::schema());
+}
+
+/// Makes the database of the node a node with these groups and this key.
+void make_remote_node(const Node& node, const atproto::GroupSet& owned,
+                      const atproto::NumberKey& key) {
+  postgres::Session remote = postgres::open_node(node, "skua nodes");
+  postgres::SchemaChanges changes = postgres::pending_changes(remote, postgres::schema());
+  if (changes.is_new) {
+    postgres::migrate(remote, postgres::schema());
+  } else if (!changes.empty()) {
+    throw NodeError(
+        fmt::format("the database of the node {} {}: run `skua migrate --database {}` first",
+                    node.name, changes.text(), postgres::without_password(node.url)));
+  }
+  if (postgres::is_query_database(remote)) {
+    throw NodeError(
+        fmt::format("{} is a query database: state the database of a node, which may "
+                    "be empty, with --node-url",
+                    postgres::without_password(node.url)));
+  }
+  make_node(remote, owned, key);
+  postgres::Transaction transaction(remote);
+  postgres::hide_ranges(remote);
+  postgres::show_ranges(remote);
+  transaction.commit();
+}
+
+}  // namespace
+
+void add_node(postgres::Session& session, const std::string& name, const std::string& url,
+              const atproto::GroupSet& owned) {
+  const Node node{name, url, owned_list(owned)};
+  postgres::Transaction transaction(session);
+  postgres::require_foreign_tables(session);
+  make_query_database(session);
+  require_new(session, node);
+  const auto key = load_number_key(session);
+  if (!key) {
+    throw NodeError(
+        "this query database has lost its key (skua.number_key): restore it from a backup");
+  }
+  make_remote_node(node, owned, *key);
+  session.execute(sql::network_insert, name, url, node.owned);
+  postgres::disconnect_nodes(session);
+  postgres::connect_nodes(session);
+  transaction.commit();
+}
+
+bool remove_node(postgres::Session& session, const std::string& name) {
+  postgres::Transaction transaction(session);
+  bool exists = false;
+  for (const Node& node : postgres::read_nodes(session)) exists = exists || node.name == name;
+  if (!exists) return false;
+  session.execute(sql::network_delete, name);
+  session.execute(sql::network_drop_server, name);
+  transaction.commit();
+  return true;
+}
+
+std::vector<std::string> copy_nodes(postgres::Session& session) {
+  std::vector<std::string> problems;
+  const std::vector<Node> nodes = postgres::read_nodes(session);
+  for (const Node& node : nodes) {
+    try {
+      postgres::Session remote = postgres::open_node(node, "skua nodes");
+      postgres::Transaction transaction(remote);
+      remote.execute(sql::network_clear);
+      for (const Node& each : nodes) {
+        remote.execute(sql::network_insert, each.name, each.url, each.owned);
+      }
+      transaction.commit();
+    } catch (const std::runtime_error& error) {
+      problems.emplace_back(error.what());
+    }
+  }
+  return problems;
+}
+
+std::optional<std::string> missing_groups(postgres::Session& session) {
+  const auto list = session.query_one<std::string>(sql::network_missing);
+  if (list.empty()) return std::nullopt;
+  return atproto::GroupSet::parse(list).value().text();
+}
+
+std::vector<CheckedNode> check_nodes(postgres::Session& session) {
+  std::vector<CheckedNode> states;
+  for (Node& node : postgres::read_nodes(session)) {
+    CheckedNode state{std::move(node), {}};
+    try {
+      postgres::Session remote = postgres::open_node(state.node, "skua nodes");
+      const auto changes = postgres::pending_changes(remote, postgres::schema());
+      if (!changes.empty()) {
+        state.problem = fmt::format("its database {}: run `skua migrate` with it", changes.text());
+      } else if (const auto owned = load_account_groups(remote).owned;
+                 owned_list(owned) != state.node.owned) {
+        state.problem = fmt::format("its database owns the groups {}", owned.text());
+      } else if (load_number_key(remote) != load_number_key(session)) {
+        state.problem = "its database has another key of account numbers";
+      }
+    } catch (const std::runtime_error& error) {
+      state.problem = error.what();
+    }
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+}  // namespace skua::tables

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "atproto/account_group.hpp"
+#include "postgres/query_database.hpp"
+#include "postgres/session.hpp"
+
+namespace skua::tables {
+
+/// Adds a node to a query database (ADR 20). An empty database becomes a query database, and an
+/// empty database of the node gets its tables and its groups. Throws NodeError, GroupsRefused,
+/// postgres::MigrationError and postgres::SqlError; then the query database is unchanged.
+void add_node(postgres::Session& session, const std::string& name, const std::string& url,
+              const atproto::GroupSet& owned);
+
+/// Removes a node from a query database. Its database keeps its rows. Returns false if there is no
+/// such node. Throws NodeError and postgres::SqlError.
+bool remove_node(postgres::Session& session, const std::string& name);
+
+/// Writes the list of nodes of this query database into all nodes. Returns the problems of the
+/// nodes that it did not reach.
+std::vector<std::string> copy_nodes(postgres::Session& session);
+
+/// Returns the groups that no node owns, such as `32-63`; nothing if every group has a node.
+std::optional<std::string> missing_groups(postgres::Session& session);
+
+/// A node, and whether it fits to the query database.
+struct CheckedNode {
+  postgres::Node node;
+  /// Why the node cannot answer questions. Empty: it can.
+  std::string problem;
+};
+
+/// Connects to all nodes. The role skua_reader may not use it.
+std::vector<CheckedNode> check_nodes(postgres::Session& session);
+
+}  // namespace skua::tables

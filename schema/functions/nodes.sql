@@ -1,0 +1,251 @@
+-- The tables of a query database (ADR 20). A table that the nodes divide is partitioned by account number. Each range of groups
+-- that a node owns is one partition: a foreign table, which reads a view of the node in the schema node_ranges. Migrations of a
+-- query database call these functions, so this file stands before them in schema/order.txt.
+
+CREATE OR REPLACE FUNCTION skua.is_query_database() RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT relkind = 'p' FROM pg_class WHERE oid = 'bsky.posts'::regclass
+$$;
+COMMENT ON FUNCTION skua.is_query_database() IS 'True if the tables of this database read the nodes of a network, and false if they have rows of their own.';
+
+CREATE OR REPLACE FUNCTION skua.group_ranges(groups int4[]) RETURNS TABLE (first_group int4, last_group int4)
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT min(n.g), max(n.g)
+  FROM (SELECT g, g - row_number() OVER (ORDER BY g)::int4 AS range FROM unnest(groups) AS g) AS n
+  GROUP BY n.range ORDER BY 1
+$$;
+COMMENT ON FUNCTION skua.group_ranges(int4[]) IS 'The ranges of consecutive groups in a set of groups.';
+
+-- The shift is a parameter, so that the conditions of the views are constants.
+CREATE OR REPLACE FUNCTION skua.group_bound(account_group int4, group_shift int4) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN account_group = 64 THEN 'MAXVALUE' ELSE (account_group::int8 << group_shift)::text END
+$$;
+COMMENT ON FUNCTION skua.group_bound(int4, int4) IS 'The first account number of a group, as the bound of a partition. 64 is the end of the last group.';
+
+CREATE OR REPLACE FUNCTION skua.divided_tables() RETURNS TABLE (name text, key_column text)
+LANGUAGE sql STABLE AS $$
+  SELECT r.name, 'actor_id' FROM skua.record_tables AS r
+  UNION ALL VALUES ('records', 'actor_id'), ('labels', 'actor_id'), ('rkeys', 'actor_id'), ('actors', 'id')
+$$;
+COMMENT ON FUNCTION skua.divided_tables() IS 'The tables of bsky that the nodes divide, and the column with the account number.';
+
+CREATE OR REPLACE FUNCTION skua.shared_tables() RETURNS TABLE (name text)
+LANGUAGE sql IMMUTABLE AS $$
+  VALUES ('identities'), ('repositories')
+$$;
+COMMENT ON FUNCTION skua.shared_tables() IS 'The tables of skua that views and questions read and whose rows belong to the account of the column did. In a query database they have the tables of the nodes as children.';
+
+CREATE OR REPLACE FUNCTION skua.has_sort_at(table_name text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT count(*) = 2 FROM pg_attribute
+  WHERE attrelid = format('bsky.%I', table_name)::regclass AND attname IN ('created_at', 'indexed_at')
+$$;
+COMMENT ON FUNCTION skua.has_sort_at(text) IS 'True if the rows of a table of bsky have a time of the author and one of this database.';
+
+-- On a node.
+
+CREATE OR REPLACE FUNCTION skua.hide_ranges() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  DROP SCHEMA IF EXISTS node_ranges CASCADE;
+END
+$$;
+COMMENT ON FUNCTION skua.hide_ranges() IS 'Drops the views that a query database reads.';
+REVOKE EXECUTE ON FUNCTION skua.hide_ranges() FROM PUBLIC;
+
+-- A reference without a CID names the first version of its post. The node that has the reference knows this version, also if the
+-- post belongs to another node. The computed column costs nothing if a query does not read it.
+CREATE OR REPLACE FUNCTION skua.range_columns(table_name text) RETURNS text
+LANGUAGE sql STABLE AS $$
+  SELECT string_agg(CASE WHEN r.attname IS NULL THEN format('t.%I', a.attname)
+    ELSE format('coalesce(t.%I, CASE WHEN %s = 1 THEN (SELECT coalesce(p.first_cid, p.cid) FROM bsky.posts AS p '
+                'WHERE p.actor_id = t.%I AND p.rkey = t.%I) END) AS %1$I',
+                a.attname, coalesce('t.' || c.attname, f.collection_id::text, CASE WHEN range_columns.table_name = 'posts' THEN '1' ELSE '0' END),
+                s.stem || '_actor', s.stem || '_rkey') END, ', ' ORDER BY a.attnum)
+  FROM pg_attribute AS a
+  CROSS JOIN LATERAL (SELECT regexp_replace(a.attname, '_cid$', '') AS stem) AS s
+  LEFT JOIN pg_attribute AS r ON r.attrelid = a.attrelid AND a.attname LIKE '%\_cid' AND r.attname = s.stem || '_rkey'
+  LEFT JOIN pg_attribute AS c ON c.attrelid = a.attrelid AND a.attname LIKE '%\_cid' AND c.attname = s.stem || '_collection'
+  LEFT JOIN skua.record_fields AS f ON f.table_name = range_columns.table_name AND f.column_name = s.stem
+  WHERE a.attrelid = format('bsky.%I', range_columns.table_name)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+$$;
+COMMENT ON FUNCTION skua.range_columns(text) IS 'The columns of a view of a range: those of the table, with the CID of each reference.';
+
+CREATE OR REPLACE FUNCTION skua.show_ranges() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  groups record;
+  part record;
+  shared text;
+BEGIN
+  PERFORM skua.hide_ranges();
+  SELECT * INTO STRICT groups FROM skua.account_groups;
+  CREATE SCHEMA node_ranges;
+  COMMENT ON SCHEMA node_ranges IS 'What a query database reads: the rows of the accounts that this node owns, with a view for each table and each range of groups.';
+  FOR part IN
+    SELECT t.name, t.key_column, r.first_group, r.last_group FROM skua.divided_tables() AS t, skua.group_ranges(groups.owned) AS r
+  LOOP
+    EXECUTE format('CREATE VIEW node_ranges.%I AS SELECT %s%s FROM bsky.%I AS t WHERE t.%I >= %s%s',
+      format('%s_%s_%s', part.name, part.first_group, part.last_group), skua.range_columns(part.name),
+      CASE WHEN skua.has_sort_at(part.name) THEN ', least(t.created_at, t.indexed_at) AS sort_at' ELSE '' END,
+      part.name, part.key_column, skua.group_bound(part.first_group, groups.group_shift),
+      CASE WHEN part.last_group = 63 THEN ''
+        ELSE format(' AND t.%I < %s', part.key_column, skua.group_bound(part.last_group + 1, groups.group_shift)) END);
+  END LOOP;
+  FOR shared IN SELECT name FROM skua.shared_tables() LOOP
+    EXECUTE format('CREATE VIEW node_ranges.%I AS SELECT * FROM skua.%1$I AS t WHERE bsky.account_group(t.did) = ANY (%L::int4[])',
+      shared, groups.owned);
+  END LOOP;
+  CREATE VIEW node_ranges.collections AS SELECT id, nsid FROM bsky.collections;
+  CREATE VIEW node_ranges.state AS
+  SELECT (SELECT max(event_time) FROM skua.cursors WHERE source NOT LIKE 'labeler:%' AND event_time > 'epoch') AS read_up_to,
+    EXISTS (SELECT FROM skua.waiting_references) AS has_waiting, EXISTS (SELECT FROM skua.filter) AS has_filter,
+    (SELECT string_agg(format('%s for %s', collection, keep), ', ' ORDER BY collection) FROM skua.retention) AS kept;
+END
+$$;
+COMMENT ON FUNCTION skua.show_ranges() IS 'Makes the views that a query database reads, for the groups that this node owns.';
+REVOKE EXECUTE ON FUNCTION skua.show_ranges() FROM PUBLIC;
+
+-- In a query database.
+
+CREATE OR REPLACE FUNCTION skua.disconnect_tables() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  part regclass;
+BEGIN
+  FOR part IN SELECT ftrelid::regclass FROM pg_foreign_table AS f JOIN pg_class AS c ON c.oid = f.ftrelid
+    WHERE c.relnamespace = to_regnamespace('node_tables')
+  LOOP
+    EXECUTE format('DROP FOREIGN TABLE %s', part);
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.disconnect_tables() IS 'Drops the parts of all tables that read the nodes.';
+REVOKE EXECUTE ON FUNCTION skua.disconnect_tables() FROM PUBLIC;
+
+-- `skua migrate` creates the views and functions again that are dropped with a table.
+CREATE OR REPLACE FUNCTION skua.divide_tables() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  item record;
+BEGIN
+  FOR item IN
+    SELECT t.name, t.key_column, c.oid FROM skua.divided_tables() AS t
+    JOIN pg_class AS c ON c.oid = format('bsky.%I', t.name)::regclass WHERE c.relkind = 'r'
+  LOOP
+    EXECUTE format('CREATE TABLE bsky.divided (LIKE bsky.%I INCLUDING COMMENTS INCLUDING DEFAULTS) PARTITION BY RANGE (%I)',
+                   item.name, item.key_column);
+    EXECUTE format('COMMENT ON TABLE bsky.divided IS %L', obj_description(item.oid, 'pg_class'));
+    EXECUTE format('DROP TABLE bsky.%I CASCADE', item.name);
+    EXECUTE format('ALTER TABLE bsky.divided RENAME TO %I', item.name);
+    IF item.name = 'actors' THEN
+      CREATE SEQUENCE bsky.actors_id_seq;
+    END IF;
+    IF skua.has_sort_at(item.name) THEN
+      EXECUTE format('ALTER TABLE bsky.%I ADD COLUMN sort_at timestamptz', item.name);
+      EXECUTE format('COMMENT ON COLUMN bsky.%I.sort_at IS %L', item.name,
+                     'The earlier one of created_at and indexed_at. Only a query database has this column: its nodes have an index on it.');
+    END IF;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions. Drops the views and functions that read them.';
+REVOKE EXECUTE ON FUNCTION skua.divide_tables() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.connect_node(node text, owned int4[], server_options jsonb, user_options jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  server text := 'node_' || node;
+  shift int4 := (SELECT group_shift FROM skua.account_groups);
+  part record;
+  columns text;
+  shared text;
+BEGIN
+  EXECUTE format('DROP SERVER IF EXISTS %I CASCADE', server);
+  EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)', server,
+                 (SELECT string_agg(format('%I %L', o.key, o.value), ', ') FROM jsonb_each_text(server_options) AS o));
+  EXECUTE format('CREATE USER MAPPING FOR PUBLIC SERVER %I%s', server, (
+    SELECT ' OPTIONS (' || string_agg(format('%I %L', o.key, o.value), ', ') || ')' FROM jsonb_each_text(user_options) AS o));
+  CREATE SCHEMA IF NOT EXISTS node_tables;
+  COMMENT ON SCHEMA node_tables IS 'The tables of the nodes, as parts of the tables of bsky and skua. Read these instead.';
+  FOR part IN
+    SELECT t.name, r.first_group, r.last_group, format('%s_%s_%s', t.name, r.first_group, r.last_group) AS view
+    FROM skua.divided_tables() AS t, skua.group_ranges(owned) AS r
+  LOOP
+    EXECUTE format('CREATE FOREIGN TABLE node_tables.%I PARTITION OF bsky.%I FOR VALUES FROM (%s) TO (%s) SERVER %I '
+                   'OPTIONS (schema_name %L, table_name %L)',
+      part.view, part.name, skua.group_bound(part.first_group, shift), skua.group_bound(part.last_group + 1, shift),
+      server, 'node_ranges', part.view);
+  END LOOP;
+  FOR shared IN SELECT name FROM skua.shared_tables() LOOP
+    EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (skua.%I) SERVER %I OPTIONS (schema_name %L, table_name %2$L)',
+                   shared || '_of_' || node, shared, server, 'node_ranges');
+  END LOOP;
+  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (id int4, nsid text) SERVER %I OPTIONS (schema_name %L, table_name %L)',
+                 'collections_of_' || node, server, 'node_ranges', 'collections');
+  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (read_up_to timestamptz, has_waiting boolean, has_filter boolean, kept text) '
+                 'SERVER %I OPTIONS (schema_name %L, table_name %L)', 'state_of_' || node, server, 'node_ranges', 'state');
+END
+$$;
+COMMENT ON FUNCTION skua.connect_node(text, int4[], jsonb, jsonb) IS 'Makes the parts of all tables that read a node.';
+REVOKE EXECUTE ON FUNCTION skua.connect_node(text, int4[], jsonb, jsonb) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.drop_node(node text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('DROP SERVER IF EXISTS %I CASCADE', 'node_' || node);
+END
+$$;
+COMMENT ON FUNCTION skua.drop_node(text) IS 'Drops the parts of all tables that read a node.';
+REVOKE EXECUTE ON FUNCTION skua.drop_node(text) FROM PUBLIC;
+
+-- The names of the partitions have the groups.
+CREATE OR REPLACE FUNCTION skua.connected_groups() RETURNS int4[]
+LANGUAGE sql STABLE AS $$
+  SELECT array_agg(g)
+  FROM pg_inherits AS i
+  JOIN pg_class AS c ON c.oid = i.inhrelid
+  CROSS JOIN LATERAL regexp_match(c.relname, '^actors_([0-9]+)_([0-9]+)$') AS m
+  CROSS JOIN LATERAL generate_series(m[1]::int4, m[2]::int4) AS g
+  WHERE i.inhparent = 'bsky.actors'::regclass
+$$;
+COMMENT ON FUNCTION skua.connected_groups() IS 'The groups of accounts whose node this query database reads.';
+
+-- Record keys and URIs are shown for each row, so the numbers of collections are looked up here and not in a node.
+CREATE OR REPLACE FUNCTION skua.refresh_collections() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+DECLARE
+  part regclass;
+BEGIN
+  FOR part IN SELECT f.ftrelid::regclass FROM pg_foreign_table AS f JOIN pg_class AS c ON c.oid = f.ftrelid
+    WHERE c.relnamespace = to_regnamespace('node_tables') AND c.relname ^@ 'collections_of_'
+  LOOP
+    EXECUTE format('INSERT INTO bsky.collections (id, nsid) SELECT n.id, n.nsid FROM %s AS n '
+                   'WHERE n.id >= 1000 AND NOT EXISTS (SELECT FROM bsky.collections AS c WHERE c.id = n.id) ON CONFLICT DO NOTHING', part);
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.refresh_collections() IS 'In a query database, copies the numbers of new collections from the nodes. The commands of Skua call it. Call it yourself in psql if the URI of a record of a new collection is null.';
+
+-- The function catches the error of each node, so that the others are still seen.
+CREATE OR REPLACE FUNCTION skua.node_states()
+RETURNS TABLE (name text, owned text, read_up_to timestamptz, has_waiting boolean, has_filter boolean, kept text, problem text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  FOR name, owned IN SELECT n.name, array_to_string(n.owned, ',') FROM skua.nodes AS n ORDER BY 1 LOOP
+    read_up_to := NULL;
+    has_waiting := NULL;
+    has_filter := NULL;
+    kept := NULL;
+    problem := NULL;
+    BEGIN
+      EXECUTE format('SELECT s.* FROM node_tables.%I AS s', 'state_of_' || name) INTO read_up_to, has_waiting, has_filter, kept;
+    EXCEPTION WHEN OTHERS THEN
+      problem := SQLERRM;
+    END;
+    RETURN NEXT;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.node_states() IS 'The nodes of a query database: their groups, the time of the newest event that each has read, whether references to other nodes wait, whether it has a filter, how long it keeps records, and why it cannot be read.';

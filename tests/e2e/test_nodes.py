@@ -1,0 +1,135 @@
+"""A query database: two nodes and one place to ask give the answers of one database with everything."""
+
+import collections
+import json
+
+import test_groups
+from harness import BIN, wait_for
+from test_backfill import Backfill
+
+# Columns that belong to one database: numbers of accounts and collections, times of indexing, and what follows from these.
+OWN = r"^(rev|indexed_at|sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
+COMPARED = """select relname from pg_class where relkind = 'v' and relnamespace = 'bsky'::regnamespace order by 1"""
+
+
+class Nodes(Backfill):
+    live_network, follow = test_groups.Groups.live_network, test_groups.Groups.follow
+
+    def joined(self):
+        """(query database, nodes), connected before anything is indexed."""
+        ask = self.database()
+        nodes = [self.database(migrated=False) for _ in test_groups.HALVES]
+        for number, (node, groups) in enumerate(zip(nodes, test_groups.HALVES)):
+            added = self.skua(ask, "nodes", "add", f"n{number}", "--node-url", node.url, "--groups", groups)
+            self.assertEqual(added.says("no node owns the groups 32-63"), number == 0, added.tail())
+        return ask, nodes
+
+    def shown(self, database, view):
+        text = database.run(f"select coalesce((select jsonb_object_agg(key, value) from jsonb_each(to_jsonb(v)) where key !~ '{OWN}')::text, '') "
+                            f"from bsky.{view} v")
+        return collections.Counter(text.split("\n"))
+
+    def check_equal(self, found, expected):
+        if isinstance(found, collections.Counter):
+            found, expected = found - expected, expected - found
+        self.assertEqual(sorted(found)[:2], sorted(expected)[:2])
+
+    def answer(self, database, name, arguments):
+        done = self.start([BIN / "skua", "query", name, *arguments, "--json", "--limit", "1000"], self.environment(database))
+        code = done.wait(120)
+        if code != 0:
+            return code, done.stderr[-1:]
+        rows = json.loads("\n".join(done.stdout))["rows"]
+        own = {"sort_at", "indexed_at", "page_key", "actor_id", "rkey"}
+        return code, collections.Counter(json.dumps({k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
+
+    def test_one_place_to_ask(self):
+        network = self.live_network()
+        seq = network.steps(400)["seq"]
+        one = self.database()
+        ask, nodes = self.joined()
+        runs = [self.follow(database, network, seq, "--cursor", "oldest") for database in (one, *nodes)]
+        # Accounts and keys of other nodes that records mention have arrived there.
+        wait_for("the references", lambda: not any(node.value("select exists (select from skua.waiting_references)") for node in nodes), alive=runs)
+        for run in runs:
+            self.assertEqual(run.stop(), 0)
+        rows = 0
+        for view in one.run(COMPARED).split():
+            with self.subTest(view):
+                expected = self.shown(one, view)
+                rows += expected.total()
+                self.check_equal(self.shown(ask, view), expected)
+        self.assertGreater(rows, 300)
+        account, post = one.run("select p.did || ' ' || p.uri from bsky.posts_view p join bsky.like_pairs l on (l.subject_actor, l.subject_rkey) = "
+                                "(p.actor_id, p.rkey) group by 1 order by count(*) desc, 1 limit 1").split()
+        other = one.run(f"select did from bsky.actors where did <> '{account}' and active order by 1 limit 1")
+        values = {"account": account, "other": other, "labeler": other, "post": post, "record": post, "target": post, "words": "the", "tag": "art",
+                  "link": "https://bsky.social/about", "label": "spam", "lang": "en", "host": "bsky.social", "collection": "app.bsky.feed.post"}
+        usage = {}
+        for line in self.skua(one, "query").stdout:
+            words = line.split("  ")
+            if line.startswith("  "):
+                usage[words[1].split()[0]] = [word.strip("[]").lower() for word in words[1].split()[1:]]
+        self.assertGreater(len(usage), 40)
+        answered = 0
+        for name, arguments in usage.items():
+            with self.subTest(name):
+                given = [values.get(argument, "art") for argument in arguments]
+                expected = self.answer(one, name, given)
+                answered += expected[0] == 0 and bool(expected[1])
+                found = self.answer(ask, name, given)
+                self.assertEqual(found[0], expected[0], found)
+                self.check_equal(found[1], expected[1])
+        self.assertGreater(answered, 20)
+        # Each account is asked for in one node only.
+        plan = ask.run(f"explain select * from bsky.likes where actor_id = (select id from bsky.actors where did = '{account}')")
+        self.assertIn("likes_0_31", plan)
+        for command in (["run", "--relay", "ws://127.0.0.1:1"], ["retention", "apply"], ["verify"]):
+            self.assertTrue(self.skua(ask, *command, code=1).says("this is a query database"))
+
+    def test_setup(self):
+        ask, (first, second) = self.joined()
+        again = self.skua(ask, "nodes", "list").stdout
+        self.assertEqual([line.split(",")[0] for line in again], ["n0: groups 0-31", "n1: groups 32-63"])
+        self.assertTrue(self.skua(ask, "status").says("n1: groups 32-63, no event read"))
+        report = json.loads("\n".join(self.finished(ask, "doctor", "--json").stdout))["findings"]
+        self.assertIn(("nodes", "ok"), {(finding["check"], finding["level"]) for finding in report})
+        self.assertEqual({finding["code"] for finding in report} & {"index-missing", "tables-divided", "check-failed"}, set())
+        empty = self.database(migrated=False)
+
+        def refused(database, name, url, groups, reason):
+            self.assertTrue((done := self.skua(database, "nodes", "add", name, "--node-url", url, "--groups", groups, code=1)).says(reason), done.tail())
+
+        refused(ask, "n2", empty.url, "30-33", "the node n0 owns the groups 30-31 already")
+        refused(ask, "n0", empty.url, "30-33", "there is a node n0 already")
+        refused(first, "n2", empty.url, "0-63", "is a node of a network")
+        other = self.database()
+        refused(other, "n0", ask.url, "0-63", "is a query database")
+        refused(other, "n0", "postgresql://127.0.0.1:1/x", "0-63", "cannot be reached")
+        self.assertEqual(other.run("select relkind from pg_class where oid = 'bsky.posts'::regclass"), "r", "nothing has changed")
+        other.run("insert into bsky.actors (did, indexed_at) values ('did:plc:a', now())")
+        refused(other, "n0", empty.url, "0-63", "has accounts, jobs or consumers of its own")
+        self.assertTrue(self.skua(ask, "nodes", "remove", "n1").says("no node owns the groups 32-63"))
+        self.assertTrue(self.skua(ask, "query", "latest").says("no node owns the groups 32-63: records of their accounts are missing"))
+        refused(ask, "n2", other.url, "32-63", "index into a new database")
+        self.skua(ask, "nodes", "add", "n2", "--node-url", second.url, "--groups", "32-63")
+        names = "select string_agg(name, ' ' order by name) from skua.nodes"
+        self.assertEqual([database.run(names) for database in (ask, first, second)], ["n0 n2"] * 3)
+
+    def finished(self, database, *arguments):
+        program = self.start([BIN / "skua", *arguments], self.environment(database))
+        program.wait(60)
+        return program
+
+    def test_upgrade_and_failure(self):
+        ask, (first, second) = self.joined()
+        for database in (first, second, ask):
+            database.run("update skua.schema_files set checksum = 'old' where name = 'views/feed.sql'")
+        self.assertTrue(self.skua(ask, "migrate", code=1).says("the node n0 has other views or functions than this program"))
+        for database in (first, second, ask):
+            self.assertTrue(self.skua(database, "migrate").says("applied 2 files: views/feed.sql, rights.sql"))
+        self.skua(ask, "query", "latest")
+        second.run("drop schema node_ranges cascade")
+        failed = self.skua(ask, "query", "latest", code=1)
+        self.assertTrue(failed.says("note: the node n1 cannot be read"), failed.tail())
+        self.assertTrue(self.skua(ask, "status").says("cannot be read"))

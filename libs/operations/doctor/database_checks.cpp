@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
+#include "base/text.hpp"
 #include "consumers/messages/message_inbox.hpp"
 #include "doctor/consumers.hpp"
 #include "doctor/cursors.hpp"

@@ -133,3 +133,45 @@ class Nodes(Backfill):
         failed = self.skua(ask, "query", "latest", code=1)
         self.assertTrue(failed.says("note: the node n1 cannot be read"), failed.tail())
         self.assertTrue(self.skua(ask, "status").says("cannot be read"))
+
+    def numbered(self, node, groups, table):
+        """The accounts, or the texts of record keys, of these groups in a node, with their numbers."""
+        columns, number = {"actors": ("id, did", "id"), "rkeys": ("*", "actor_id")}[table]
+        rows = node.run(f"select {columns} from bsky.{table} where ({number} >> 57) between {groups.start} and {groups.stop - 1}")
+        return set(rows.split("\n")) - {""}
+
+    def check_references(self, nodes):
+        halves = list(test_groups.HALVES.values())
+        for table in ("actors", "rkeys"):
+            for one, other, groups in ((*nodes, halves[1]), (*reversed(nodes), halves[0])):
+                mentioned = self.numbered(one, groups, table)
+                self.assertTrue(mentioned or table == "rkeys")
+                self.assertEqual(mentioned - self.numbered(other, groups, table), set())
+
+    def test_references_survive_kills_and_a_loss(self):
+        network = self.live_network()
+        seq = network.steps(300)["seq"]
+        _, nodes = self.joined()
+        for node in nodes:
+            for point in ("after_stubs:1", "after_references:1"):
+                environment = {**self.environment_at(node, network), "SKUA_CRASH_AT": point}
+                killed = self.start([BIN / "skua", "run", "--cursor", "oldest"], environment)
+                self.assertEqual(killed.wait(60), -9, point)
+        runs = [self.follow(node, network, seq, "--cursor", "oldest") for node in nodes]
+
+        def are_sent():
+            return not any(node.value("select exists (select from skua.waiting_references)") for node in nodes)
+
+        wait_for("the references", are_sent, alive=runs)
+        self.check_references(nodes)
+        # The second node loses accounts that only the first one mentions, as after a restore of an older backup.
+        for run in runs:
+            self.assertEqual(run.stop(), 0)
+        lost = nodes[1].run("with lost as (delete from bsky.actors a where (id >> 57) >= 32 and not exists (select from bsky.all_records r "
+                            "where r.did = a.did) returning 1) select count(*) from lost")
+        self.assertGreater(int(lost), 0)
+        nodes[0].run("select skua.resend_references(array(select generate_series(32, 63)))")
+        run = self.follow(nodes[0], network, seq)
+        wait_for("the references", are_sent, alive=[run])
+        self.assertEqual(run.stop(), 0)
+        self.check_references(nodes)

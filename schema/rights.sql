@@ -23,6 +23,7 @@ BEGIN
   GRANT SELECT ON ALL TABLES IN SCHEMA bsky, lexicon, projections TO skua_reader;
   GRANT SELECT ON SEQUENCE bsky.actors_id_seq TO skua_reader;
   GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bsky TO skua_reader;
+  GRANT EXECUTE ON FUNCTION skua.refresh_collections(), skua.node_states() TO skua_reader;
   ALTER DEFAULT PRIVILEGES IN SCHEMA bsky, projections GRANT SELECT ON TABLES TO skua_reader;
   FOR table_name IN SELECT r.name FROM skua.reader_tables AS r LOOP
     EXECUTE format('GRANT SELECT ON skua.%I TO skua_reader', table_name);

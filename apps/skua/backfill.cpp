@@ -247,7 +247,7 @@ int change_jobs(const Invocation& invocation, Change& jobs, Change& lists, const
 }
 
 int backfill_status(const Invocation& invocation) {
-  postgres::Session session = open_database_to_read(invocation, "skua backfill status");
+  postgres::Session session = open_state_to_read(invocation, "skua backfill status");
   const nlohmann::json status = status::read_backfill_status(session);
   const std::string text = status::backfill_status_text(status);
   if (invocation[kJson]) {

@@ -71,7 +71,7 @@ std::vector<consumers::Consumer> consumers_named(postgres::Session& session,
 }
 
 int consumers_list(const Invocation& invocation) {
-  postgres::Session session = open_database_to_read(invocation, "skua consumers");
+  postgres::Session session = open_state_to_read(invocation, "skua consumers");
   const nlohmann::json consumers = status::read_consumer_list(session);
   if (invocation[kJson]) {
     fmt::print("{}\n", consumers.dump(2));
@@ -85,7 +85,7 @@ int consumers_list(const Invocation& invocation) {
 
 int consumers_status(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
-  postgres::Session session = open_database_to_read(invocation, "skua consumers");
+  postgres::Session session = open_state_to_read(invocation, "skua consumers");
   nlohmann::json named = nlohmann::json::array();
   for (const nlohmann::json& consumer : status::read_consumer_list(session)) {
     if (consumer["name"] == name) named.push_back(consumer);
@@ -121,7 +121,7 @@ bool wait_for_messages(postgres::Session& session, std::chrono::steady_clock::ti
 int consumers_wait(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
   const std::chrono::seconds timeout = invocation[kWaitTimeout];
-  postgres::Session session = open_database_to_read(invocation, "skua consumers");
+  postgres::Session session = open_state_to_read(invocation, "skua consumers");
   const auto given = invocation[kPosition];
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   if (!given && !wait_for_messages(session, deadline)) {

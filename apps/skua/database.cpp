@@ -27,6 +27,12 @@ postgres::Session open_database_to_read(const Invocation& invocation, std::strin
   return {url, postgres::process_name(std::string(command))};
 }
 
+postgres::Session open_state_to_read(const Invocation& invocation, std::string_view command) {
+  const std::string url = require_database(invocation);
+  app::check_state_to_read(url);
+  return {url, postgres::process_name(std::string(command))};
+}
+
 bool can_use_indexes(postgres::Session& session, std::string_view command) {
   if (!backfill::bootstrap_is_open(session)) return true;
   command_line::print_stderr(

@@ -24,6 +24,10 @@ postgres::Session open_database(const Invocation& invocation, std::string_view c
 /// The same for a command that only reads, which a read-only standby suits, too.
 postgres::Session open_database_to_read(const Invocation& invocation, std::string_view command);
 
+/// The same for a command that reads the state of the indexer, such as jobs or dead letters. Throws
+/// std::runtime_error for a query database, which has none.
+postgres::Session open_state_to_read(const Invocation& invocation, std::string_view command);
+
 /// Returns true if no bootstrap is open, so that tables have all of their indexes. Otherwise prints
 /// to stderr that this command, such as `retention apply`, must wait. Throws postgres::SqlError.
 bool can_use_indexes(postgres::Session& session, std::string_view command);

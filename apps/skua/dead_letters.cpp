@@ -195,7 +195,7 @@ int dead_letters_list(const Invocation& invocation) {
     chosen.statuses = {LetterStatus::Dead, LetterStatus::Requested, LetterStatus::Replaying};
   }
   const std::size_t limit = invocation[kListLimit];
-  postgres::Session session = open_database_to_read(invocation, "skua dead-letters");
+  postgres::Session session = open_state_to_read(invocation, "skua dead-letters");
   std::vector<tables::LetterRow> letters = tables::list_letters(session, chosen, limit + 1);
   const bool has_more = letters.size() > limit;
   if (has_more) letters.pop_back();
@@ -214,7 +214,7 @@ int dead_letters_list(const Invocation& invocation) {
 
 int dead_letters_show(const Invocation& invocation) {
   const tables::LetterFilter chosen = letter_filter(invocation);
-  postgres::Session session = open_database_to_read(invocation, "skua dead-letters");
+  postgres::Session session = open_state_to_read(invocation, "skua dead-letters");
   bool all_well = true;
   nlohmann::json all = nlohmann::json::array();
   for (const std::int64_t id : chosen.ids) {

@@ -119,7 +119,7 @@ void print_what_follows(postgres::Session& session, const tables::FilterChange& 
 }
 
 int filter_show(const Invocation& invocation) {
-  postgres::Session session = open_database_to_read(invocation, "skua filter");
+  postgres::Session session = open_state_to_read(invocation, "skua filter");
   const auto filter = tables::load_filter(session);
   const tables::FilterContent& content = filter->content();
   const tables::FilterContent entries = tables::load_filter_entries(session);

@@ -126,7 +126,7 @@ IndexState read_index_state(postgres::Session& session, const OptionalIndex& ind
 namespace {
 
 int index_list(const Invocation& invocation) {
-  postgres::Session session = open_database_to_read(invocation, "skua index");
+  postgres::Session session = open_state_to_read(invocation, "skua index");
   command_line::Table table({{"name"}, {"size"}, {"use"}, {"cost"}});
   for (const OptionalIndex& index : optional_indexes()) {
     table.add({index.name, size_text(read_index_state(session, index)), index.use, index.cost});

@@ -142,7 +142,7 @@ int projection_check(const Invocation& invocation) {
 }
 
 int projection_list(const Invocation& invocation) {
-  postgres::Session session = open_database_to_read(invocation, "skua projection");
+  postgres::Session session = open_state_to_read(invocation, "skua projection");
   std::map<std::string, std::string> consumers_of;
   for (const consumers::Consumer& consumer : consumers::read_consumers(session)) {
     if (consumer.kind != "projection") continue;
@@ -184,7 +184,7 @@ int projection_list(const Invocation& invocation) {
 
 int projection_show(const Invocation& invocation) {
   const std::string name = invocation[kProjectionName];
-  postgres::Session session = open_database_to_read(invocation, "skua projection");
+  postgres::Session session = open_state_to_read(invocation, "skua projection");
   std::optional<consumers::StoredProjection> newest;
   for (consumers::StoredProjection& one : consumers::read_stored_projections(session)) {
     if (one.name != name) continue;

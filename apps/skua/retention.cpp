@@ -32,7 +32,7 @@ const Option<std::chrono::seconds> kKeep({.name = "DURATION",
                                          retention_time);
 
 int retention_list(const Invocation& invocation) {
-  postgres::Session session = open_database_to_read(invocation, "skua retention");
+  postgres::Session session = open_state_to_read(invocation, "skua retention");
   const auto rules = retention::read_rules(session);
   if (invocation[kJson]) {
     nlohmann::json json = nlohmann::json::array();

@@ -100,7 +100,7 @@ int serve(const Invocation& invocation) {
   options.server.hosts_setting = kHttpHost.name;
   options.server.proxies = invocation[kTrustedProxy];
   const bool has_consumers = invocation[kServeConsumers];
-  app::check_database_to_read(runtime.database_url);
+  app::check_state_to_read(runtime.database_url);
   const WriteAccess access = write_access(runtime.database_url);
   options.serves_leased = access.writes();
   if (!options.serves_leased && has_consumers) {

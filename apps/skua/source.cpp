@@ -18,7 +18,7 @@ const Option<std::string> kSourceName({.name = "NAME",
                                        .meaning = "The name of a source, see `skua source list`"});
 
 int source_list(const Invocation& invocation) {
-  postgres::Session session = open_database_to_read(invocation, "skua source");
+  postgres::Session session = open_state_to_read(invocation, "skua source");
   nlohmann::json sources = status::read_source_list(session);
   if (invocation[kJson]) {
     // The metrics are removed, because only `skua status` prints them.

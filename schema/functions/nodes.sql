@@ -227,6 +227,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION skua.refresh_collections() IS 'In a query database, copies the numbers of new collections from the nodes. The commands of Skua call it. Call it yourself in psql if the URI of a record of a new collection is null.';
+REVOKE EXECUTE ON FUNCTION skua.refresh_collections() FROM PUBLIC;
 
 -- The function catches the error of each node, so that the others are still seen.
 CREATE OR REPLACE FUNCTION skua.node_states()
@@ -249,3 +250,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION skua.node_states() IS 'The nodes of a query database: their groups, the time of the newest event that each has read, whether references to other nodes wait, whether it has a filter, how long it keeps records, and why it cannot be read.';
+REVOKE EXECUTE ON FUNCTION skua.node_states() FROM PUBLIC;

@@ -4,6 +4,7 @@
 
 #include "postgres/connection_string.hpp"
 #include "postgres/migrations.hpp"
+#include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
 #include "postgres/table_layout.hpp"
 #include "tables/account_groups.hpp"
@@ -55,6 +56,12 @@ void check_database(const std::string& url, Durability durability) {
 
 void check_database_to_read(const std::string& url) {
   check(url, {.writes = false});
+}
+
+void check_state_to_read(const std::string& url) {
+  check_database_to_read(url);
+  postgres::Session session(url, postgres::process_name("skua check"));
+  if (postgres::is_query_database(session)) require_plain_tables(session);
 }
 
 atproto::GroupSet state_groups(const std::string& url,

@@ -32,6 +32,10 @@ void check_database(const std::string& url, Durability durability = Durability::
 /// Does the checks for a process that only reads: a read-only standby suits it, a small lock table,
 /// and tables of any layout.
 void check_database_to_read(const std::string& url);
+/// Does the checks of `check_database_to_read` for a process that reads the state of the indexer.
+/// Throws std::runtime_error for a query database too: it has no cursors, jobs, consumers or dead
+/// letters, so a report about them would be empty.
+void check_state_to_read(const std::string& url);
 /// Does the checks of `check_database` for a process that writes. If the database is not the one
 /// that was written before, begins a new timeline of the change log.
 void check_database_to_write(const std::string& url, Durability durability = Durability::Any);

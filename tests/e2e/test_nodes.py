@@ -93,6 +93,8 @@ class Nodes(Backfill):
         again = self.skua(ask, "nodes", "list").stdout
         self.assertEqual([line.split(",")[0] for line in again], ["n0: groups 0-31", "n1: groups 32-63"])
         self.assertTrue(self.skua(ask, "status").says("n1: groups 32-63, no event read"))
+        self.assertEqual(ask.run("set role skua_reader; select name from skua.node_states() where problem is null order by 1").split("\n"),
+                         ["n0", "n1"])
         report = json.loads("\n".join(self.finished(ask, "doctor", "--json").stdout))["findings"]
         self.assertIn(("nodes", "ok"), {(finding["check"], finding["level"]) for finding in report})
         self.assertEqual({finding["code"] for finding in report} & {"index-missing", "tables-divided", "check-failed"}, set())

@@ -159,10 +159,9 @@ DECLARE
   server text := 'node_' || node;
   shift int4 := (SELECT group_shift FROM skua.account_groups);
   part record;
-  columns text;
   shared text;
 BEGIN
-  EXECUTE format('DROP SERVER IF EXISTS %I CASCADE', server);
+  PERFORM skua.drop_node(node);
   EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)', server,
                  (SELECT string_agg(format('%I %L', o.key, o.value), ', ') FROM jsonb_each_text(server_options) AS o));
   EXECUTE format('CREATE USER MAPPING FOR PUBLIC SERVER %I%s', server, (

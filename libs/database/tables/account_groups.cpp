@@ -38,8 +38,7 @@ std::string list_of(const atproto::GroupSet& groups) {
       reason));
 }
 
-/// Refuses to change it if the database has content, or if another
-/// process works with it.
+/// Refuses other groups if the database has content, or if another process works with it.
 void require_change(postgres::Session& session, const AccountGroups& stored,
                     const atproto::GroupSet& stated) {
   if (!stored.numbers_have_group) {

@@ -1,7 +1,7 @@
 -- name: network_set_key
 -- The key of the network, 32 random bytes.
 INSERT INTO skua.number_key (key)
-SELECT substring(sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')) FOR 32)
+SELECT sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))
 ON CONFLICT DO NOTHING;
 
 -- name: network_set_shift

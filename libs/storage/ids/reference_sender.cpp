@@ -135,6 +135,7 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
     logger("store")->warn("node {}: {}; all references to its accounts are sent again", name,
                           change.what());
     peer.session.reset();
+    peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
     postgres::database_watch().forget(url);
     return Outcome::Lost;
   } catch (const std::runtime_error& error) {

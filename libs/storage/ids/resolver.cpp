@@ -158,9 +158,9 @@ std::vector<Conflict> Resolver::beyond_share(Events events) {
 
 std::vector<Conflict> Resolver::resolve_all(Events events) {
   const std::vector<AccountNumber> new_actors = resolve_actors(events);
-  resolve_collections(events);
+  const std::vector<Conflict> without_number = resolve_collections(events);
   std::vector<Conflict> conflicts = resolve_keys(events);
-  for (const std::vector<Conflict>& others : {without_collection(events), foreign(events)}) {
+  for (const std::vector<Conflict>& others : {without_number, foreign(events)}) {
     if (others.empty()) continue;
     std::vector<Conflict> both;
     std::ranges::set_union(others, conflicts, std::back_inserter(both), {}, &Conflict::index,
@@ -218,7 +218,7 @@ std::vector<Conflict> Resolver::foreign(Events events) {
   return conflicts;
 }
 
-void Resolver::resolve_collections(Events events) {
+std::vector<Conflict> Resolver::resolve_collections(Events events) {
   std::vector<std::string_view> names;
   std::vector<std::int32_t*> places;
   for (ResolvedEvent* event : events) {
@@ -229,12 +229,10 @@ void Resolver::resolve_collections(Events events) {
       places.push_back(&id);
     });
   }
-  if (names.empty()) return;
+  if (names.empty()) return {};
   const std::vector<std::int32_t> ids = ids_.collections.ids_of(session_, names);
   for (std::size_t i = 0; i < places.size(); ++i) *places[i] = ids[i];
-}
-
-std::vector<Conflict> Resolver::without_collection(Events events) {
+  if (std::find(ids.begin(), ids.end(), 0) == ids.end()) return {};
   std::vector<Conflict> conflicts;
   for (std::size_t i = 0; i < events.size(); ++i) {
     visit_collections(*events[i], [&](std::string_view nsid, std::int32_t id) {

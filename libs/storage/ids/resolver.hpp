@@ -76,9 +76,9 @@ class Resolver {
   /// Returns a conflict for each event of an account of another group. Sources and backfills leave
   /// such events out before, so there should be none.
   std::vector<Conflict> foreign(Events events);
-  void resolve_collections(Events events);
-  /// Returns the events that name a collection without a number.
-  std::vector<Conflict> without_collection(Events events);
+  /// Sets the collection numbers of the events. Returns a conflict for each event that names a
+  /// collection whose number another one has.
+  std::vector<Conflict> resolve_collections(Events events);
   std::vector<Conflict> resolve_keys(Events events);
   void insert_stubs(Events events, const std::vector<Conflict>& conflicts,
                     std::span<const AccountNumber> new_actors);

@@ -66,17 +66,34 @@ socket_dir() {
   echo "$path"
 }
 
+# Where the folder of a throwaway cluster is. Each test creates a database, which creates about 700 files: on a
+# measured machine 0.06 s in memory and 0.38 s on ext4.
+throwaway_parent() {
+  local needed_kb=$((8 * 1024 * 1024)) free_kb
+  if [[ -n ${TMPDIR:-} ]]; then
+    echo "$TMPDIR"
+    return
+  fi
+  free_kb=$(df --output=avail /dev/shm 2>/dev/null | tail -n 1 || true)
+  if [[ -w /dev/shm && ${free_kb:-0} -ge $needed_kb ]] && (($(memory_mb) >= 12 * 1024)); then
+    echo /dev/shm
+  else
+    echo /tmp
+  fi
+}
+
 # $1 = throwaway: not safe against a crash of the machine, for tests only.
 write_settings() {
   local shared_mb
   shared_mb=$(($(memory_mb) / 4))
   ((shared_mb > 4096)) && shared_mb=4096
   ((shared_mb < 128)) && shared_mb=128
-  local connections=100 safety
+  local connections=100 wal_mb=8192 safety
   safety="fsync = on"
   if [[ ${1:-} == throwaway ]]; then
     safety=$'fsync = off\nfull_page_writes = off'
     connections=400
+    wal_mb=1024
     ((shared_mb > 512)) && shared_mb=512
   fi
   cat <<SETTINGS
@@ -92,7 +109,7 @@ maintenance_work_mem = 256MB
 synchronous_commit = on
 $safety
 wal_compression = off
-max_wal_size = 8GB
+max_wal_size = ${wal_mb}MB
 min_wal_size = 512MB
 checkpoint_timeout = 15min
 checkpoint_completion_target = 0.9

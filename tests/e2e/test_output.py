@@ -119,6 +119,8 @@ class Output(EndToEnd):
         self.assertEqual(loud.stop(), 0)
         self.assertTrue(loud.says("indexing "))
 
+        # A database without rows, so that the first row shows that this process handles signals.
+        database = self.database()
         quiet = self.start([BIN / "skua", "run", "--relay", relay.url, "--stats-interval", "1", "--cursor", "oldest",
                             "-q"], self.environment(database))
         wait_for("its rows", lambda: database.value("select count(*) from bsky.posts") == 1, alive=[quiet])

@@ -181,10 +181,41 @@ std::optional<QueryNote> judge_labels(postgres::Session& session, const QueryNee
 
 }  // namespace
 
+namespace {
+
+/// A query database has neither consumers nor optional indexes of its own.
+std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const QueryNeed& need) {
+  using Kind = QueryNeed::Kind;
+  if (need.kind == Kind::Labels) return judge_labels(session, need);
+  if (need.kind == Kind::FastIndex) return std::nullopt;
+  if (need.kind == Kind::Index) {
+    return QueryNote{
+        fmt::format("a query database does not use the index {}: {}", need.name, need.without), {}};
+  }
+  const auto missing = postgres::nodes_without(session, need.name);
+  if (!missing) {
+    return QueryNote{fmt::format("nodes have no projection {}: {}", need.name, need.without), {}};
+  }
+  if (missing->empty()) return std::nullopt;
+  return QueryNote{fmt::format("the projection {0} is not built, or is more than a minute behind, "
+                               "on these nodes: {1}. Until it is, {2}. Run `skua consumers add "
+                               "{0}` with the database of each node, and `skua run`",
+                               need.name, fmt::join(*missing, ", "), need.without),
+                   {}};
+}
+
+}  // namespace
+
 std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuery& query,
                                      const std::vector<std::string>& values,
                                      const Invocation& invocation) {
   std::vector<QueryNote> notes;
+  if (postgres::is_query_database(session)) {
+    for (const QueryNeed& need : query.needs) {
+      if (auto note = judge_need_of_nodes(session, need)) notes.push_back(std::move(*note));
+    }
+    return notes;
+  }
   std::optional<std::vector<consumers::Consumer>> consumers;
   for (const QueryNeed& need : query.needs) {
     std::optional<QueryNote> note;

@@ -36,6 +36,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION skua.shared_tables() IS 'The tables of skua that views and questions read and whose rows belong to the account of the column did. In a query database they have the tables of the nodes as children.';
 
+-- Records of one account, such as its likes, are on one node. Each node counts its own, so the sum over the nodes is the number.
+CREATE OR REPLACE FUNCTION skua.summed_projections() RETURNS TABLE (name text, key_columns text[])
+LANGUAGE sql IMMUTABLE AS $$
+  VALUES ('post_stats', '{actor_id,rkey}'::text[]), ('actor_stats', '{actor_id}'), ('tag_trends', '{hour,tag}')
+$$;
+COMMENT ON FUNCTION skua.summed_projections() IS 'The projections that a query database reads, and their keys. The other columns are sums over the nodes. A node cannot build other projections that are part of Skua, because these read records of other accounts.';
+
 CREATE OR REPLACE FUNCTION skua.has_sort_at(table_name text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT count(*) = 2 FROM pg_attribute
@@ -78,6 +85,7 @@ DECLARE
   groups record;
   part record;
   shared text;
+  projection text;
 BEGIN
   PERFORM skua.hide_ranges();
   SELECT * INTO STRICT groups FROM skua.account_groups;
@@ -97,6 +105,11 @@ BEGIN
     EXECUTE format('CREATE VIEW node_ranges.%I AS SELECT * FROM skua.%1$I AS t WHERE bsky.account_group(t.did) = ANY (%L::int4[])',
       shared, groups.owned);
   END LOOP;
+  FOR projection IN SELECT name FROM skua.summed_projections() LOOP
+    EXECUTE format('CREATE VIEW node_ranges.%I AS SELECT * FROM bsky.%1$I', projection);
+  END LOOP;
+  CREATE VIEW node_ranges.projections AS
+  SELECT p.name, c.lag FROM skua.summed_projections() AS p CROSS JOIN LATERAL skua.consumer_progress(p.name) AS c;
   CREATE VIEW node_ranges.collections AS SELECT id, nsid FROM bsky.collections;
   CREATE VIEW node_ranges.state AS
   SELECT (SELECT max(event_time) FROM skua.cursors WHERE source NOT LIKE 'labeler:%' AND event_time > 'epoch') AS read_up_to,
@@ -153,6 +166,26 @@ $$;
 COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions. Drops the views and functions that read them.';
 REVOKE EXECUTE ON FUNCTION skua.divide_tables() FROM PUBLIC;
 
+-- The view reads nothing before each node has the projection: a sum without a node would be wrong. A view that exists keeps its
+-- columns and its grants.
+CREATE OR REPLACE FUNCTION skua.sum_projection(projection text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  keys text[] := (SELECT key_columns FROM skua.summed_projections() WHERE name = projection);
+BEGIN
+  CREATE SCHEMA IF NOT EXISTS node_tables;
+  EXECUTE format('CREATE TABLE IF NOT EXISTS node_tables.%I (LIKE bsky.%1$I)', projection);
+  EXECUTE format('CREATE OR REPLACE VIEW bsky.%I AS SELECT %s FROM node_tables.%1$I WHERE (SELECT skua.each_node_has(%1$L)) GROUP BY %3$s',
+    projection,
+    (SELECT string_agg(CASE WHEN a.attname = ANY (keys) THEN quote_ident(a.attname)
+       ELSE format('sum(%I)::%s AS %1$I', a.attname, format_type(a.atttypid, a.atttypmod)) END, ', ' ORDER BY a.attnum)
+     FROM pg_attribute AS a WHERE a.attrelid = format('bsky.%I', projection)::regclass AND a.attnum > 0),
+    array_to_string(keys, ', '));
+END
+$$;
+COMMENT ON FUNCTION skua.sum_projection(text) IS 'Lets the view of a projection read the sums over the nodes.';
+REVOKE EXECUTE ON FUNCTION skua.sum_projection(text) FROM PUBLIC;
+
 CREATE OR REPLACE FUNCTION skua.connect_node(node text, owned int4[], server_options jsonb, user_options jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -160,6 +193,7 @@ DECLARE
   shift int4 := (SELECT group_shift FROM skua.account_groups);
   part record;
   shared text;
+  projection text;
 BEGIN
   PERFORM skua.drop_node(node);
   EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)', server,
@@ -181,6 +215,12 @@ BEGIN
     EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (skua.%I) SERVER %I OPTIONS (schema_name %L, table_name %2$L)',
                    shared || '_of_' || node, shared, server, 'node_ranges');
   END LOOP;
+  FOR projection IN SELECT name FROM skua.summed_projections() LOOP
+    EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (node_tables.%I) SERVER %I OPTIONS (schema_name %L, table_name %2$L)',
+                   projection || '_of_' || node, projection, server, 'node_ranges');
+  END LOOP;
+  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (name text, lag interval) SERVER %I '
+                 'OPTIONS (schema_name %L, table_name %L, use_remote_estimate %L)', 'projections_of_' || node, server, 'node_ranges', 'projections', 'false');
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (id int4, nsid text) SERVER %I OPTIONS (schema_name %L, table_name %L)',
                  'collections_of_' || node, server, 'node_ranges', 'collections');
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (read_up_to timestamptz, has_waiting boolean, has_filter boolean, kept text) '
@@ -250,3 +290,24 @@ END
 $$;
 COMMENT ON FUNCTION skua.node_states() IS 'The nodes of a query database: their groups, the time of the newest event that each has read, whether references to other nodes wait, whether it has a filter, how long it keeps records, and why it cannot be read.';
 REVOKE EXECUTE ON FUNCTION skua.node_states() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.projections_of_nodes(projection text) RETURNS TABLE (node text, lag interval)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  FOR node IN SELECT n.name FROM skua.nodes AS n ORDER BY 1 LOOP
+    BEGIN
+      EXECUTE format('SELECT p.lag FROM node_tables.%I AS p WHERE p.name = %L', 'projections_of_' || node, projection) INTO lag;
+    EXCEPTION WHEN OTHERS THEN
+      lag := NULL;
+    END;
+    RETURN NEXT;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.projections_of_nodes(text) IS 'The nodes of a query database, and how far a projection of each is behind. Null: the node has not built it, or cannot be read.';
+
+CREATE OR REPLACE FUNCTION skua.each_node_has(projection text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(bool_and(n.lag IS NOT NULL), false) FROM skua.projections_of_nodes(projection) AS n
+$$;
+COMMENT ON FUNCTION skua.each_node_has(text) IS 'True if all nodes have built a projection.';

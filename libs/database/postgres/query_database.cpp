@@ -102,6 +102,12 @@ std::vector<NodeState> node_states(Session& session) {
   return session.query<NodeState>(sql::nodes_states);
 }
 
+std::optional<std::vector<std::string>> nodes_without(Session& session,
+                                                      const std::string& projection) {
+  if (!session.query_one<bool>(sql::nodes_read_projection, projection)) return std::nullopt;
+  return session.query<std::string>(sql::nodes_without_projection, projection);
+}
+
 void refresh_collections(Session& session) {
   session.execute(sql::nodes_refresh_collections);
 }
@@ -119,7 +125,10 @@ void require_migrated_nodes(Session& session, const Schema& schema) {
 
 std::string for_query_database(const std::string& sql) {
   static const std::regex earlier(R"(least\((\w+)\.created_at, \1\.indexed_at\))");
-  return std::regex_replace(sql, earlier, "$1.sort_at");
+  static const std::regex sums(R"(LEFT JOIN bsky\.(post_stats|actor_stats) stats ON ([^;\n]+))");
+  return std::regex_replace(
+      std::regex_replace(sql, earlier, "$1.sort_at"), sums,
+      "LEFT JOIN LATERAL (SELECT stats.* FROM bsky.$1 stats WHERE $2 OFFSET 0) stats ON true");
 }
 
 bool hide_ranges(Session& session) {

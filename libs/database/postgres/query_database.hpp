@@ -56,15 +56,21 @@ struct NodeState {
 /// Reads the states of all nodes through the query database.
 std::vector<NodeState> node_states(Session& session);
 
+/// Returns the names of the nodes on which a projection is not built or is more than a minute
+/// behind. Nothing: a query database does not read this projection.
+std::optional<std::vector<std::string>> nodes_without(Session& session,
+                                                      const std::string& projection);
+
 /// Copies the numbers of new collections from the nodes.
 void refresh_collections(Session& session);
 
 /// Throws NodeError if a node has another schema than this program, or cannot be reached.
 void require_migrated_nodes(Session& session, const Schema& schema);
 
-/// Returns the text of a file of the schema for a query database: its tables of records have the
-/// column sort_at. postgres_fdw sends no condition on LEAST to a node, so that each question would
-/// read whole tables.
+/// Returns the text of a file of the schema for a query database. Its tables of records have the
+/// column sort_at, because postgres_fdw sends no condition on LEAST to a node. A join with the sums
+/// of a projection is lateral, because PostgreSQL sends the condition of another join to no
+/// subquery with GROUP BY. Without either, each question would read whole tables.
 std::string for_query_database(const std::string& sql);
 
 // The following functions need an open transaction.

@@ -35,6 +35,12 @@ SELECT name, owned, to_char(read_up_to, 'YYYY-MM-DD HH24:MI:SS'), extract(epoch 
   coalesce(has_waiting, false), coalesce(has_filter, false), coalesce(kept, ''), coalesce(problem, '')
 FROM skua.node_states();
 
+-- name: nodes_read_projection
+SELECT $1::text IN (SELECT name FROM skua.summed_projections());
+
+-- name: nodes_without_projection
+SELECT node FROM skua.projections_of_nodes($1::text) WHERE lag IS NULL OR lag >= interval '1 minute' ORDER BY 1;
+
 -- name: nodes_rights
 -- Whether the extension exists, whether this role may create it, and whether it may create servers.
 SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'postgres_fdw'),

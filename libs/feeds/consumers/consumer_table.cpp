@@ -169,12 +169,28 @@ void check_new(const NewConsumer& consumer) {
   check_overrides("projection", consumer.overrides);
 }
 
+namespace {
+
+/// Throws ConsumerError for a built-in projection that reads records of other accounts in a database
+/// that does not have these.
+void refuse_on_node(postgres::Session& session, const std::string& name) {
+  if (find_projection(name) == nullptr) return;
+  if (!session.query_one<bool>(sql::consumers_need_other_nodes, name)) return;
+  throw ConsumerError(
+      fmt::format("{} reads records of other accounts, and this database is a node, which does not "
+                  "have those of other nodes: a node has no such projection",
+                  name));
+}
+
+}  // namespace
+
 void add_consumer(postgres::Session& session, const NewConsumer& consumer) {
   check_new(consumer);
   const std::int16_t lanes = consumer.lanes.value_or(1);
   ConsumerChange change(session);
   const ProjectionRef projection = require_projection(session, consumer.name);
   check_lanes_of(*projection, consumer);
+  refuse_on_node(session, consumer.name);
   refuse_consumer(session, consumer.name);
   session.execute(sql::consumers_insert, consumer.name, projection->version, std::int32_t{lanes},
                   consumer.policy, consumer.profile, consumer.overrides,

@@ -4,6 +4,10 @@ SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', $4::
   $6::text::jsonb, nullif($7::text, '')
 ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
 
+-- name: consumers_need_other_nodes
+-- The key exists in a node.
+SELECT EXISTS (SELECT 1 FROM skua.number_key) AND $1::text NOT IN (SELECT name FROM skua.summed_projections());
+
 -- fragment: retired
 -- An error of a retired consumer is that of the drop of its tables.
 role = 'retired', error = NULL, retry_at = NULL

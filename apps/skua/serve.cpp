@@ -21,17 +21,16 @@
 #include "consumers/messages/message_sequencer.hpp"
 #include "database.hpp"
 #include "pages/pages.hpp"
-#include "postgres/connection_string.hpp"
+#include "postgres/query_database.hpp"
 #include "postgres/runtime.hpp"
 #include "postgres/session.hpp"
-#include "query_page.hpp"
 #include "run_pages.hpp"
+#include "serve_nodes.hpp"
+#include "serve_parts.hpp"
 #include "settings.hpp"
 #include "stop_signal.hpp"
 #include "streams/feed_server.hpp"
 #include "watch_backfill.hpp"
-#include "xrpc/read_requests.hpp"
-#include "xrpc/record_methods.hpp"
 
 namespace skua::cli {
 namespace {
@@ -84,23 +83,21 @@ class WritingParts {
   std::optional<consumers::MessageSequencer> messages_;
 };
 
+bool is_query_database(const std::string& url) {
+  postgres::Session session(url, postgres::process_name("skua serve"));
+  return postgres::is_query_database(session);
+}
+
 int serve(const Invocation& invocation) {
   StopSignal stop_signal;
-  const auto listen = invocation[kListen];
   // The reason of a fatal error is printed at the end.
   postgres::Runtime runtime(require_database(invocation), system_clock(),
                             [](const std::string&) {});
+  app::check_database_to_read(runtime.database_url);
+  if (is_query_database(runtime.database_url)) return serve_nodes(invocation, runtime, stop_signal);
   streams::FeedServer::Options options;
-  options.server.address = listen.address;
-  options.server.port = listen.port;
-  options.server.limits.connections = invocation[kMaxClients];
-  options.server.limits.connections_per_address = invocation[kMaxClientsPerAddress];
-  const bool is_loopback = http_server::is_loopback(listen.address);
-  options.server.hosts = invocation[kHttpHost];
-  options.server.hosts_setting = kHttpHost.name;
-  options.server.proxies = invocation[kTrustedProxy];
+  options.server = serve_options(invocation);
   const bool has_consumers = invocation[kServeConsumers];
-  app::check_state_to_read(runtime.database_url);
   const WriteAccess access = write_access(runtime.database_url);
   options.serves_leased = access.writes();
   if (!options.serves_leased && has_consumers) {
@@ -119,7 +116,7 @@ int serve(const Invocation& invocation) {
   options.webhooks.ca_file = invocation[kCaFile];
 
   streams::FeedMetrics metrics;
-  xrpc::ReadMetrics reads;
+  ReadParts reads(runtime, invocation);
   WritingParts writing(runtime, invocation);
   const auto runtime_of_admin = admin_runtime(runtime.database_url);
   admin::AdminApi admin(*runtime_of_admin, admin_options(invocation));
@@ -137,40 +134,27 @@ int serve(const Invocation& invocation) {
                 .metrics =
                     [&] {
                       auto values = values_of(metrics);
-                      std::ranges::move(values_of(reads), std::back_inserter(values));
+                      std::ranges::move(reads.metrics(), std::back_inserter(values));
                       std::ranges::move(writing.metrics(), std::back_inserter(values));
                       std::ranges::move(values_of(admin.metrics()), std::back_inserter(values));
                       return status::labelled(std::move(values));
                     },
                 .loops = {&main_loop}});
   pages.add_routes(options.routes);
-  // Records and queries have threads of their own, so that slow queries do not delay records.
-  const std::size_t sessions = invocation[kReadSessions];
-  xrpc::ReadRequests records(runtime, {.session_name = "skua serve records", .threads = sessions},
-                             reads);
-  xrpc::add_record_methods(options.routes, records, reads);
-  xrpc::ReadRequests queries(runtime, {.session_name = "skua serve query", .threads = sessions},
-                             reads);
-  add_query_routes(options.routes, queries);
+  reads.add_routes(options.routes);
   const bool writes = options.serves_leased;
   admin.add_routes(options.routes);
   streams::FeedServer server(runtime, std::move(options), metrics);
-  if (!is_loopback) {
-    logger("serve")->warn(
-        "{} is not a loopback address: whoever reaches it can read all changes and records, "
-        "without TLS and without a password",
-        listen.text());
-  }
-  warn_of_plain_token(admin, listen.address);
+  warn_of_open_address(invocation);
+  warn_of_plain_token(admin, invocation[kListen].address);
   pages.start();
   admin.start();
-  records.start();
-  queries.start();
+  reads.start();
   server.start();
   if (writes) writing.start();
-  print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
-                             ListenAddress{listen.address, server.port()}.text(),
-                             ListenAddress{listen.address, server.port()}.text()));
+  const std::string address = ListenAddress{invocation[kListen].address, server.port()}.text();
+  print_progress(
+      fmt::format("serving http://{0}/changes and ws://{0}/subscribe; Ctrl-C stops", address));
   // Projections belong to one database. The feeds continue with another one.
   const auto reason_to_stop = [&] {
     return has_consumers ? runtime.reason_to_stop() : runtime.fatal_error();
@@ -183,8 +167,7 @@ int serve(const Invocation& invocation) {
   stop_signal.limit_the_end();
   print_progress(fmt::format("stopping: closing {}", counted(server.clients(), "connection")));
   server.stop();
-  records.stop();
-  queries.stop();
+  reads.stop();
   writing.stop();
   admin.stop();
   pages.stop();

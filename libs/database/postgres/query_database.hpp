@@ -20,6 +20,8 @@ struct Node {
   std::string url;
   /// The numbers of its groups of accounts, with commas.
   std::string owned;
+
+  friend bool operator==(const Node&, const Node&) = default;
 };
 
 /// A node cannot be used, or a database cannot become a query database. The message tells the user

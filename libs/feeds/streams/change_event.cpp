@@ -109,10 +109,12 @@ std::size_t ChangeEvent::bytes() const {
 }
 
 std::string change_json(const ChangeEvent& event) {
-  Json json{{"pos", Position{event.timeline, event.pos}.text()},
-            {"time", format_datetime(event.at)},
-            {"kind", event.kind},
-            {"op", event.op}};
+  return change_json(event, Position{event.timeline, event.pos}.text());
+}
+
+std::string change_json(const ChangeEvent& event, std::string_view pos) {
+  Json json{
+      {"pos", pos}, {"time", format_datetime(event.at)}, {"kind", event.kind}, {"op", event.op}};
   if (!event.did.empty()) json["did"] = event.did;
   if (event.kind == "account") {
     json["active"] = or_null(event.active);

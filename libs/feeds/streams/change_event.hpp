@@ -102,7 +102,9 @@ struct ChangeEvent {
   std::size_t bytes() const;
 };
 
-/// Returns an event in the form of `/changes` (docs/feeds.md).
+/// Returns an event in the form of `/changes` (docs/feeds.md). `pos` is its position as text.
+std::string change_json(const ChangeEvent& event, std::string_view pos);
+/// The position is that of the log.
 std::string change_json(const ChangeEvent& event);
 
 /// Returns a message in the form of Jetstream v1 `/subscribe`; nothing if Jetstream has no message

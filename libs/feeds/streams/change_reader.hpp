@@ -41,7 +41,8 @@ const char* name_of_stream_form(std::size_t index);
 inline constexpr std::array kFeedErrors{
     "InvalidRequest", "NotAcceptable",  "UpgradeRequired",    "CompressionNotSupported",
     "CursorTooOld",   "CursorInFuture", "TimelineChanged",    "DatabaseUnavailable",
-    "InvalidMessage", "InvalidOptions", "TooManyConnections", "ConsumerTooSlow"};
+    "InvalidMessage", "InvalidOptions", "TooManyConnections", "ConsumerTooSlow",
+    "NodeRemoved"};
 const char* name_of_feed_error(std::size_t index);
 
 /// Says how the lease of a batch ended.

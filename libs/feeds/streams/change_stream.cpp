@@ -12,7 +12,6 @@
 
 #include "streams/change_event.hpp"
 #include "streams/change_filter.hpp"
-#include "streams/feed_stream.hpp"
 
 namespace skua::streams {
 
@@ -27,32 +26,13 @@ constexpr std::size_t kMostDids = 1'000;
 
 const ChangeFilter::Names kParameters{"cursor", "collection", "did", "op", "kind", "topic"};
 
-class ChangeStream final : public FeedStream {
- public:
-  using FeedStream::FeedStream;
-
-  std::optional<Message> heartbeat() override {
-    const auto pos = position().text();
-    return Message{fmt::format(R"({{"pos":"{}","kind":"heartbeat"}})", pos), pos, "heartbeat"};
-  }
-
- private:
-  std::optional<Message> message_of(const ChangeEvent& event,
-                                    std::int64_t /*time_us*/) const override {
-    return Message{change_json(event), Position{event.timeline, event.pos}.text()};
-  }
-};
-
 Checked<Start> parse_start(const Request& request) {
-  // A client that reconnects sends the Last-Event-ID header, which is newer than the cursor of its
-  // URL.
-  const auto cursor = request.last_event_id.empty() ? parameter(request, "cursor")
-                                                    : std::optional(request.last_event_id);
-  if (!cursor || *cursor == "live") return Start(StartLive{});
-  if (*cursor == "oldest") return Start(StartOldest{});
-  const auto position = parse_position(*cursor);
+  const std::string cursor = change_cursor(request);
+  if (cursor == kLive) return Start(StartLive{});
+  if (cursor == kOldest) return Start(StartOldest{});
+  const auto position = parse_position(cursor);
   if (!position) {
-    return fmt::format("cursor: '{}' is not a position such as 1-4711, live or oldest", *cursor);
+    return fmt::format("cursor: '{}' is not a position such as 1-4711, live or oldest", cursor);
   }
   return Start(StartAfter{*position});
 }
@@ -181,28 +161,55 @@ Checked<JetstreamOptions> parse_options(const Request& request) {
 
 }  // namespace
 
+std::optional<Message> ChangeStream::heartbeat() {
+  const auto pos = position_text_(position());
+  return Message{fmt::format(R"({{"pos":"{}","kind":"heartbeat"}})", pos), pos, "heartbeat"};
+}
+
+std::optional<Message> ChangeStream::message_of(const ChangeEvent& event,
+                                                std::int64_t /*time_us*/) const {
+  std::string pos = position_text_({event.timeline, event.pos});
+  std::string json = change_json(event, pos);
+  return Message{std::move(json), std::move(pos)};
+}
+
+std::string change_cursor(const Request& request) {
+  if (!request.last_event_id.empty()) return request.last_event_id;
+  return parameter(request, "cursor").value_or(std::string(kLive));
+}
+
+std::variant<std::shared_ptr<const ChangeFilter>, FeedError> parse_change_request(
+    const Request& request) {
+  if (!request.is_websocket && !http_server::accepts_event_stream(request.accept)) {
+    return FeedError{406, "NotAcceptable", "expected Accept: text/event-stream, or a websocket"};
+  }
+  auto parsed = parse_filter(request);
+  if (!parsed) return FeedError{400, "InvalidRequest", parsed.error()};
+  return std::make_shared<const ChangeFilter>(*std::move(parsed));
+}
+
+StreamForm change_form(const Request& request) {
+  return request.is_websocket ? StreamForm::Websocket : StreamForm::ServerSentEvents;
+}
+
 void serve_changes(ChangeReader& reader, const std::shared_ptr<Exchange>& exchange) {
   const auto& request = exchange->request();
-  if (!request.is_websocket && !http_server::accepts_event_stream(request.accept)) {
-    return refuse(reader.metrics(), *exchange,
-                  {406, "NotAcceptable", "expected Accept: text/event-stream, or a websocket"});
+  auto parsed = parse_change_request(request);
+  if (const auto* error = std::get_if<FeedError>(&parsed)) {
+    return refuse(reader.metrics(), *exchange, *error);
   }
   auto start = parse_start(request);
   if (!start) {
     return refuse(reader.metrics(), *exchange, {400, "InvalidRequest", start.error()});
   }
-  auto parsed = parse_filter(request);
-  if (!parsed) {
-    return refuse(reader.metrics(), *exchange, {400, "InvalidRequest", parsed.error()});
-  }
-  auto filter = std::make_shared<const ChangeFilter>(*std::move(parsed));
+  auto filter = std::get<std::shared_ptr<const ChangeFilter>>(std::move(parsed));
   reader.open(*std::move(start), [&reader, exchange, filter](const auto& opened) {
     if (const auto* error = std::get_if<FeedError>(&opened)) {
       return refuse(reader.metrics(), *exchange, *error);
     }
-    const auto form =
-        exchange->request().is_websocket ? StreamForm::Websocket : StreamForm::ServerSentEvents;
-    auto stream = std::make_shared<ChangeStream>(reader, form, std::get<Opened>(opened), filter);
+    auto stream = std::make_shared<ChangeStream>(reader, change_form(exchange->request()),
+                                                 std::get<Opened>(opened), filter,
+                                                 [](const Position& pos) { return pos.text(); });
     reader.add(stream);
     exchange->answer(std::move(stream));
   });

@@ -1,9 +1,17 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 #include "http_server/exchange.hpp"
 #include "streams/change_reader.hpp"
+#include "streams/feed_stream.hpp"
 
 namespace skua::streams {
 
@@ -12,6 +20,41 @@ inline void refuse(FeedMetrics& metrics, http_server::Exchange& exchange, const 
   count_error(metrics, error.error);
   exchange.answer(http_server::error_response(error.status, error.error, error.message));
 }
+
+/// The values of the parameter `cursor` that are no positions.
+inline constexpr std::string_view kLive = "live";
+inline constexpr std::string_view kOldest = "oldest";
+
+/// Returns where a client of `/changes` begins: a position, `live` or `oldest`. The header
+/// Last-Event-ID replaces the cursor of the URL, because a client that reconnects sends it.
+std::string change_cursor(const http_server::Request& request);
+
+/// Returns the filter of a request for `/changes`, or why the request is refused.
+std::variant<std::shared_ptr<const ChangeFilter>, FeedError> parse_change_request(
+    const http_server::Request& request);
+
+/// Returns the form in which `/changes` answers a request.
+StreamForm change_form(const http_server::Request& request);
+
+/// The stream of one client of `/changes`.
+class ChangeStream final : public FeedStream {
+ public:
+  /// Returns the text for a position that the client has reached. Called on the server's thread.
+  using PositionText = std::function<std::string(const Position&)>;
+
+  ChangeStream(ChangeReader& reader, StreamForm form, const Opened& opened,
+               std::shared_ptr<const ChangeFilter> filter, PositionText position_text)
+      : FeedStream(reader, form, opened, std::move(filter)),
+        position_text_(std::move(position_text)) {}
+
+  std::optional<http_server::Message> heartbeat() override;
+
+ private:
+  std::optional<http_server::Message> message_of(const ChangeEvent& event,
+                                                 std::int64_t time_us) const override;
+
+  const PositionText position_text_;
+};
 
 /// Answers `GET /changes`: server-sent events, or a websocket with the same JSON (docs/feeds.md).
 /// On the server's thread; the reader outlives the exchange.

@@ -1,0 +1,161 @@
+#include "serve_nodes.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "addresses.hpp"
+#include "base/metric.hpp"
+#include "base/text.hpp"
+#include "database.hpp"
+#include "http_server/server.hpp"
+#include "pages/pages.hpp"
+#include "postgres/query_database.hpp"
+#include "postgres/session.hpp"
+#include "run_pages.hpp"
+#include "serve_parts.hpp"
+#include "settings.hpp"
+#include "streams/change_stream.hpp"
+#include "streams/node_feed.hpp"
+#include "watch_backfill.hpp"
+
+namespace skua::cli {
+namespace {
+
+using ExchangePointer = std::shared_ptr<http_server::Exchange>;
+using std::chrono::steady_clock;
+
+/// The time between two reads of the list of nodes.
+constexpr std::chrono::seconds kNodesCheck{5};
+
+std::vector<postgres::Node> nodes_of(const std::string& url) {
+  postgres::Session session(url, postgres::process_name("skua serve"));
+  return postgres::read_nodes(session);
+}
+
+/// Notices that nodes were added, removed or moved.
+class NodeList {
+ public:
+  explicit NodeList(std::string url) : url_(std::move(url)), nodes_(nodes_of(url_)) {
+    if (nodes_.empty()) {
+      throw postgres::NodeError("this query database has no nodes: add one with `skua nodes add`");
+    }
+  }
+
+  const std::vector<postgres::Node>& nodes() const { return nodes_; }
+
+  bool has_changed(steady_clock::time_point now) {
+    if (now < next_check_) return false;
+    next_check_ = now + kNodesCheck;
+    try {
+      return nodes_of(url_) != nodes_;
+    } catch (const postgres::SqlError&) {
+      // The parts that read the query database report it.
+      return false;
+    }
+  }
+
+ private:
+  const std::string url_;
+  const std::vector<postgres::Node> nodes_;
+  steady_clock::time_point next_check_ = steady_clock::now() + kNodesCheck;
+};
+
+void refuse_consumers(const Invocation& invocation) {
+  if (!invocation[kServeConsumers]) return;
+  throw std::runtime_error(
+      "a query database has no consumers: run `skua serve --consumers` with the database of each "
+      "node, or leave out --consumers");
+}
+
+void add_feed_routes(http_server::Server::Routes& routes, streams::NodeFeed& feed) {
+  using http_server::Method;
+  routes["/changes"] = {Method::Get,
+                        [&feed](const ExchangePointer& exchange) { feed.serve_changes(exchange); }};
+  routes["/subscribe"] = {Method::Get, [&feed](const ExchangePointer& exchange) {
+                            streams::refuse(
+                                feed.errors(), *exchange,
+                                {400, "InvalidRequest",
+                                 "a query database has no /subscribe, because times do not order "
+                                 "the changes of several nodes: read /changes, or /subscribe of "
+                                 "each node"});
+                          }};
+}
+
+}  // namespace
+
+int serve_nodes(const Invocation& invocation, postgres::Runtime& runtime, StopSignal& stop_signal) {
+  refuse_consumers(invocation);
+  NodeList list(runtime.database_url);
+  streams::NodeFeed feed(list.nodes(), runtime.clocks, {});
+  ReadParts reads(runtime, invocation);
+  pages::Heartbeat main_loop("main");
+  std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
+  pages::Pages pages(runtime, {.command = "serve",
+                               .process =
+                                   [&phase] {
+                                     pages::ProcessState state;
+                                     state.phase = phase;
+                                     state.writes = false;
+                                     return state;
+                                   },
+                               .metrics =
+                                   [&] {
+                                     auto values = values_of(feed.metrics());
+                                     std::ranges::move(reads.metrics(), std::back_inserter(values));
+                                     return status::labelled(std::move(values));
+                                   },
+                               .loops = {&main_loop}});
+  http_server::Server::Routes routes;
+  add_feed_routes(routes, feed);
+  reads.add_routes(routes);
+  pages.add_routes(routes);
+  http_server::Server::Options options = serve_options(invocation);
+  options.on_limit = [&feed](std::string_view error) {
+    streams::count_error(feed.errors(), error);
+  };
+  http_server::Server server(std::move(options), std::move(routes));
+  warn_of_open_address(invocation);
+  pages.start();
+  reads.start();
+  feed.start();
+  server.start();
+  const std::string address = ListenAddress{invocation[kListen].address, server.port()}.text();
+  print_progress(fmt::format("serving http://{}/changes of {}; Ctrl-C stops", address,
+                             counted(list.nodes().size(), "node")));
+  bool has_changed = false;
+  do {
+    main_loop.beat(steady_clock::now());
+    has_changed = list.has_changed(steady_clock::now());
+  } while (!has_changed && !runtime.fatal_error() &&
+           !stop_signal.wait_for(std::chrono::milliseconds(250)));
+  main_loop.rest();
+  phase = pages::ProcessState::Phase::Stopping;
+  stop_signal.limit_the_end();
+  print_progress(fmt::format("stopping: closing {}", counted(server.connections(), "connection")));
+  server.stop();
+  feed.stop();
+  reads.stop();
+  pages.stop();
+  if (has_changed) {
+    print_error("the list of nodes has changed: start `skua serve` again, which reads all of them");
+    return kFailure;
+  }
+  if (const auto what = runtime.fatal_error()) {
+    print_error(*what);
+    return kFailure;
+  }
+  return kSuccess;
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "http_server/exchange.hpp"
+#include "postgres/query_database.hpp"
+#include "postgres/runtime.hpp"
+#include "streams/change_reader.hpp"
+#include "streams/change_stream.hpp"
+
+namespace skua::streams {
+
+/// Merges the change logs of the nodes of a query database for the clients of `/changes`. A reader
+/// with a thread and a session of its own reads each log, so that a node that does not answer
+/// delays the changes of no other node. The changes of one account keep their order, because they
+/// are in one log; there is no order between accounts of two nodes. After `start` any thread may
+/// call the functions.
+class NodeFeed {
+ public:
+  /// `options` are those of all readers together. Throws std::invalid_argument without nodes.
+  NodeFeed(const std::vector<postgres::Node>& nodes, postgres::Clocks clocks,
+           const ChangeReader::Options& options);
+
+  void start();
+  /// Idempotent.
+  void stop();
+
+  /// Answers `GET /changes`. On the server's thread; the feed outlives the exchange.
+  void serve_changes(const std::shared_ptr<http_server::Exchange>& exchange);
+
+  /// Counts the errors of the server.
+  FeedMetrics& errors() { return errors_; }
+  /// Returns the metrics of all nodes: counters are added, and of a gauge the largest value counts.
+  FeedMetrics metrics() const;
+
+ private:
+  /// The log of a node.
+  struct Log {
+    std::string node;
+    FeedMetrics metrics;
+    postgres::Runtime runtime;
+    ChangeReader reader;
+
+    Log(const postgres::Node& of, postgres::Clocks clocks, const ChangeReader::Options& options)
+        : node(of.name), runtime(of.url, clocks), reader(runtime, options, metrics) {}
+  };
+
+  std::variant<std::vector<Start>, FeedError> starts(const std::string& cursor) const;
+
+  std::vector<std::unique_ptr<Log>> logs_;
+  FeedMetrics errors_;
+};
+
+}  // namespace skua::streams

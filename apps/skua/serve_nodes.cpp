@@ -1,7 +1,6 @@
 #include "serve_nodes.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <iterator>
 #include <memory>
@@ -19,10 +18,9 @@
 #include "base/text.hpp"
 #include "database.hpp"
 #include "http_server/server.hpp"
-#include "pages/pages.hpp"
+#include "pages/node_pages.hpp"
 #include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
-#include "run_pages.hpp"
 #include "serve_parts.hpp"
 #include "settings.hpp"
 #include "streams/change_stream.hpp"
@@ -99,23 +97,11 @@ int serve_nodes(const Invocation& invocation, postgres::Runtime& runtime, StopSi
   NodeList list(runtime.database_url);
   streams::NodeFeed feed(list.nodes(), runtime.clocks, {});
   ReadParts reads(runtime, invocation);
-  pages::Heartbeat main_loop("main");
-  std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
-  pages::Pages pages(runtime, {.command = "serve",
-                               .process =
-                                   [&phase] {
-                                     pages::ProcessState state;
-                                     state.phase = phase;
-                                     state.writes = false;
-                                     return state;
-                                   },
-                               .metrics =
-                                   [&] {
-                                     auto values = values_of(feed.metrics());
-                                     std::ranges::move(reads.metrics(), std::back_inserter(values));
-                                     return status::labelled(std::move(values));
-                                   },
-                               .loops = {&main_loop}});
+  pages::NodePages pages(runtime, [&] {
+    auto values = values_of(feed.metrics());
+    std::ranges::move(reads.metrics(), std::back_inserter(values));
+    return status::labelled(std::move(values));
+  });
   http_server::Server::Routes routes;
   add_feed_routes(routes, feed);
   reads.add_routes(routes);
@@ -135,12 +121,9 @@ int serve_nodes(const Invocation& invocation, postgres::Runtime& runtime, StopSi
                              counted(list.nodes().size(), "node")));
   bool has_changed = false;
   do {
-    main_loop.beat(steady_clock::now());
     has_changed = list.has_changed(steady_clock::now());
   } while (!has_changed && !runtime.fatal_error() &&
            !stop_signal.wait_for(std::chrono::milliseconds(250)));
-  main_loop.rest();
-  phase = pages::ProcessState::Phase::Stopping;
   stop_signal.limit_the_end();
   print_progress(fmt::format("stopping: closing {}", counted(server.connections(), "connection")));
   server.stop();

@@ -104,6 +104,11 @@ class NodeFeed(Backfill):
         with urllib.request.urlopen(server.url + "/metrics", timeout=60) as answer:
             text = answer.read().decode()
             self.assertIn('skua_feed_errors_total{error="NodeRemoved"} 1', text)
+            self.assertIn('skua_node_up{node="n1"} 1', text)
+        with urllib.request.urlopen(server.url + "/status", timeout=60) as answer:
+            self.assertEqual([node["groups"] for node in json.load(answer)["nodes"]], ["0-31", "32-63"])
+        with urllib.request.urlopen(server.url + "/health/ready", timeout=60) as answer:
+            self.assertEqual(json.load(answer), {"status": "ready", "reasons": [], "warnings": []})
 
     def sorted(self, events):
         return sorted(key(event) for event in events)
@@ -128,6 +133,9 @@ class NodeFeed(Backfill):
         nodes[1].run("alter table skua.away rename to change_log_state")
         self.assertEqual(self.follow(nodes[1], network, seq, "--cursor", "oldest").stop(), 0)
         self.read_to(live, self.ends(nodes))
+        nodes[1].run("drop view node_ranges.state")
+        wait_for("the warning", lambda: ["node-failed"] == [warning["code"] for warning in json.load(
+            urllib.request.urlopen(server.url + "/health/ready", timeout=30))["warnings"]], seconds=30)
         self.skua(ask, "nodes", "remove", "n1")
         self.assertEqual(server.wait(60), 1)
         wait_for("the reason", lambda: any("the list of nodes has changed" in line for line in server.stderr))

@@ -16,12 +16,19 @@
 #include "status/backfill_metrics.hpp"
 #include "status/consumer_status.hpp"
 #include "status/message_status.hpp"
+#include "status/network_status.hpp"
 #include "status/standby_status.hpp"
 #include "streams/change_reader.hpp"
 #include "writer/worker_metrics.hpp"
 #include "xrpc/read_requests.hpp"
 
 namespace skua::app {
+namespace {
+
+/// A node with a value of each metric.
+const postgres::NodeState kSomeNode{.name = "west", .owned = "0", .age = 0};
+
+}  // namespace
 
 std::vector<pipeline::MetricDeclaration> metric_registry() {
   std::vector<pipeline::MetricDeclaration> all = sources::source_metric_declarations();
@@ -43,6 +50,9 @@ std::vector<pipeline::MetricDeclaration> metric_registry() {
   }
   add(status::values_of_inbox({}));
   add(status::values_of_standby(std::chrono::milliseconds(0)));
+  for (const status::LabelledMetric& each : status::values_of_network({{kSomeNode}, {}})) {
+    all.push_back({each.metric.info, each.metric.kind, "node"});
+  }
   all.push_back(pages::problem_metric_declaration());
   add(values_of(admin::AdminMetrics()));
   add(values_of(streams::FeedMetrics()));

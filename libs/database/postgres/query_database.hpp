@@ -44,15 +44,15 @@ struct NodeState {
   std::string name;
   std::string owned;
   /// The time of the newest event that the node has read, and its age in seconds.
-  std::optional<std::string> read_up_to;
-  std::optional<std::int64_t> age;
+  std::optional<std::string> read_up_to = std::nullopt;
+  std::optional<std::int64_t> age = std::nullopt;
   /// Whether accounts or keys of other nodes wait to be sent to them.
-  bool has_waiting;
-  bool has_filter;
+  bool has_waiting = false;
+  bool has_filter = false;
   /// How long the node keeps records, such as `app.bsky.feed.like for 90 days`. Empty: forever.
-  std::string kept;
+  std::string kept = {};
   /// Why the node cannot be read. Empty: it can.
-  std::string problem;
+  std::string problem = {};
 };
 
 /// Reads the states of all nodes through the query database.

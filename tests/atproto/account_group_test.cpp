@@ -46,6 +46,8 @@ TEST(GroupSet, is_read_in_any_order) {
     ASSERT_TRUE(groups) << given;
     EXPECT_EQ(groups->text(), shortest);
     EXPECT_EQ(*GroupSet::parse(groups->text()), *groups);
+    EXPECT_EQ(*GroupSet::parse(groups->list()), *groups);
+    EXPECT_EQ(groups->list().find('-'), std::string::npos);
   }
 }
 

@@ -20,16 +20,6 @@ AccountGroups groups_of(const GroupsRow& row) {
   return {row.numbers_have_group, atproto::GroupSet::parse(row.owned).value(), row.group_shift};
 }
 
-/// Returns all groups of a set, with commas between them.
-std::string list_of(const atproto::GroupSet& groups) {
-  std::string list;
-  for (unsigned group = 0; group < kAccountGroups; ++group) {
-    if (!groups.has(static_cast<AccountGroup>(group))) continue;
-    list += fmt::format("{}{}", list.empty() ? "" : ",", group);
-  }
-  return list;
-}
-
 [[noreturn]] void refuse(const AccountGroups& stored, const atproto::GroupSet& stated,
                          const std::string& reason) {
   throw GroupsRefused(fmt::format(
@@ -70,7 +60,7 @@ AccountGroups state_account_groups(postgres::Session& session,
   stored = groups_of(session.query_one<GroupsRow>(sql::groups_lock));
   if (*stated == stored.owned) return stored;
   require_change(session, stored, *stated);
-  session.execute(sql::groups_set, list_of(*stated));
+  session.execute(sql::groups_set, stated->list());
   transaction.commit();
   stored.owned = *stated;
   logger("store")->info("the database now owns the groups of accounts {}", stated->text());
@@ -88,7 +78,7 @@ void make_node(postgres::Session& session, const atproto::GroupSet& owned,
   const AccountGroups stored = groups_of(session.query_one<GroupsRow>(sql::groups_lock));
   if (owned == stored.owned && load_number_key(session) == key) return;
   require_change(session, stored, owned);
-  session.execute(sql::groups_set, list_of(owned));
+  session.execute(sql::groups_set, owned.list());
   session.execute(sql::groups_set_key, key);
   session.execute(sql::groups_set_shift, kComputedBits);
   transaction.commit();

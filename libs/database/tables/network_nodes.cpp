@@ -15,15 +15,6 @@ namespace {
 using postgres::Node;
 using postgres::NodeError;
 
-std::string owned_list(const atproto::GroupSet& groups) {
-  std::string list;
-  for (unsigned group = 0; group < kAccountGroups; ++group) {
-    if (!groups.has(static_cast<AccountGroup>(group))) continue;
-    list += fmt::format("{}{}", list.empty() ? "" : ",", group);
-  }
-  return list;
-}
-
 struct Overlap {
   std::string name;
   std::string groups;
@@ -94,7 +85,7 @@ void make_remote_node(const Node& node, const atproto::GroupSet& owned,
 
 void add_node(postgres::Session& session, const std::string& name, const std::string& url,
               const atproto::GroupSet& owned) {
-  const Node node{name, url, owned_list(owned)};
+  const Node node{name, url, owned.list()};
   postgres::Transaction transaction(session);
   postgres::require_foreign_tables(session);
   make_query_database(session);
@@ -157,7 +148,7 @@ std::vector<CheckedNode> check_nodes(postgres::Session& session) {
       if (!changes.empty()) {
         state.problem = fmt::format("its database {}: run `skua migrate` with it", changes.text());
       } else if (const auto owned = load_account_groups(remote).owned;
-                 owned_list(owned) != state.node.owned) {
+                 owned.list() != state.node.owned) {
         state.problem = fmt::format("its database owns the groups {}", owned.text());
       } else if (load_number_key(remote) != load_number_key(session)) {
         state.problem = "its database has another key of account numbers";

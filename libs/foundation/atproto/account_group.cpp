@@ -57,4 +57,13 @@ std::string GroupSet::text() const {
   return text;
 }
 
+std::string GroupSet::list() const {
+  std::string list;
+  for (unsigned group = 0; group < kAccountGroups; ++group) {
+    if (!has(static_cast<AccountGroup>(group))) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", group);
+  }
+  return list;
+}
+
 }  // namespace skua::atproto

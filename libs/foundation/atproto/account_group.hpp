@@ -30,6 +30,8 @@ class GroupSet {
   bool has_account(std::string_view did) const { return has_all() || has(account_group(did)); }
   /// Returns the groups in the shortest form that `parse` reads.
   std::string text() const;
+  /// Returns all groups with commas between them, such as `0,1,2,40`.
+  std::string list() const;
 
   friend bool operator==(const GroupSet&, const GroupSet&) = default;
 

@@ -171,8 +171,8 @@ void check_new(const NewConsumer& consumer) {
 
 namespace {
 
-/// Throws ConsumerError for a built-in projection that reads records of other accounts in a database
-/// that does not have these.
+/// Throws ConsumerError for a built-in projection that reads records of other accounts in a
+/// database that does not have these.
 void refuse_on_node(postgres::Session& session, const std::string& name) {
   if (find_projection(name) == nullptr) return;
   if (!session.query_one<bool>(sql::consumers_need_other_nodes, name)) return;

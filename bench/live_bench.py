@@ -331,9 +331,9 @@ class Measured:
     pass
 
 
-def index(server, db, frames, *sim_arguments, verify="none", is_settled=None):
-    """Runs skua on a relay that serves the capture, from its first frame to its last commit. `is_settled(program, seq)`, with the
-    number of the last frame: whether skua has also done what follows these commits; its CPU then counts until there."""
+def index(server, db, frames, *sim_arguments, verify="none", milestones=()):
+    """Runs skua on a relay that serves the capture, from its first frame to its last commit. `milestones`: functions of the running
+    program that are called one after another, before it is stopped."""
     measured = Measured()
     if verify != "none":
         know_keys(db, documents_of(frames))
@@ -345,10 +345,9 @@ def index(server, db, frames, *sim_arguments, verify="none", is_settled=None):
         try:
             wait_for("a connection", lambda: relay.events("connect"), alive=[program], every=0.01)
             start = time.monotonic()
+            for milestone in milestones:
+                milestone(program)
             wait_for("the end", lambda: relay.events("caught_up"), seconds=3600, alive=[program], every=0.02)
-            if is_settled:
-                last = relay.events("caught_up")[0]["last_seq"]
-                wait_for("what follows the commits", lambda: is_settled(program, last), seconds=600, alive=[program], every=0.2)
             measured.skua_cpu = cpu_of(program.process.pid)[0]
             measured.memory = peak_memory(program.process.pid)
             measured.relay_cpu = cpu_of(relay.process.pid)[0]

@@ -10,27 +10,34 @@ be those of the one database. bench/README.md explains the results. Needs a rele
   --quick       a small workload, which takes seconds and shows only that the benchmark works
   --part        known: every database knows all accounts of the capture before, as after a long time;
                 new: no database knows an account; may be repeated (default: both)
-  --events      record operations in the capture (default 150000)
+  --events      record operations in the capture (default 100000)
   --nodes       a number of nodes; may be repeated (default: 2 and 4)
-  --rounds      (default 3)
-  --statements  print the cost of each statement of one database and of the first node. Needs pg_stat_statements, which
+  --rounds      (default 2)
+  --statements  print the cost of each statement of one database and of the first node,
+                with the warm-up. Needs pg_stat_statements, which
                 makes PostgreSQL slower
   --cache       the folder that keeps the capture for the next run (default: build/bench; with --quick none)
 
 Example: bench/nodes_bench.py --part known --nodes 4
 """
 
+import dataclasses
 import pathlib
+import re
 import statistics
 import subprocess
+from urllib.parse import urlsplit
 
 import statements
-from live_bench import (BIN, CACHE, Server, capture, check_complete, cpu_of, dids_in, frame_count, head, index, migrated,
-                        people)
+from live_bench import (BIN, CACHE, Server, capture, check_complete, cpu_of, dids_in, frame_count, index, migrated,
+                        people, wait_for)
 from options import parse, parser_of
 from report import Report
 
 GROUPS = 64
+
+# Seconds in which the relay is silent after the warm-up. The first reading is made in them.
+PAUSE = 8
 
 # All records of the accounts that the database owns, without the values that belong to one database.
 RECORDS = """
@@ -64,64 +71,80 @@ def join(server, count):
     return nodes
 
 
+@dataclasses.dataclass
 class Workload:
-    """A capture, and a second one with its first frame only, with which a start is measured."""
+    frames: pathlib.Path
+    messages: int
+    # Messages before the measurement: meanwhile connections are opened, and caches filled. 0: the whole process is measured.
+    warm_up: int
 
-    def __init__(self, frames, folder):
-        self.frames, self.messages = frames, frame_count(frames)
-        self.first = folder / f"first-{frames.name}"
-        head(frames, self.first, 1)
-        frames_documents, first_documents = (path.with_suffix(".documents.json") for path in (frames, self.first))
-        first_documents.write_bytes(frames_documents.read_bytes())
+
+@dataclasses.dataclass
+class Reading:
+    """CPU seconds until a moment. `others`: of the connections to other nodes."""
+
+    skua: float
+    server: float
+    others: dict
 
 
 class Cost:
-    """CPU seconds of one database, without those of the start, if it was measured."""
+    """CPU seconds between two readings, and the metrics of the whole process."""
 
-    def __init__(self, start, whole):
-        self.skua = whole.skua_cpu - (start.skua_cpu if start else 0)
-        self.postgres = whole.server_cpu - (start.server_cpu if start else 0)
-        self.start = start.skua_cpu + start.server_cpu if start else 0
-        self.figures = whole.figures
-        self.sent_to = {}
+    def __init__(self, start, before, after, figures):
+        self.warm_up = before.skua + before.server - start.server
+        # A connection of the autovacuum may have ended.
+        self.others = {url: max(0, cpu - before.others.get(url, 0)) for url, cpu in after.others.items()}
+        self.skua = after.skua - before.skua
+        self.postgres = after.server - before.server - sum(self.others.values())
+        self.events, self.foreign = figures["events"], (figures["dropped"] or {}).get("foreign_account", 0)
+        self.sent = figures.get("references_sent", 0)
 
     @property
     def all(self):
         return self.skua + self.postgres
 
-    @property
-    def foreign(self):
-        return (self.figures["dropped"] or {}).get("foreign_account", 0)
+
+class Meter:
+    """Reads the CPU of `skua run` and of the server as soon as a number of messages are rows and their references are sent. `others`:
+    the other nodes of the network, which receive references meanwhile."""
+
+    def __init__(self, server, db, others):
+        self.server, self.db, self.others = server, db, others
+        self.readings = [Reading(0, server.cpu(), {})]
+
+    def read_at(self, seq):
+        """A milestone (live_bench.index). The messages of a capture are numbered from 1."""
+        def milestone(program):
+            wait_for(f"message {seq}", lambda: self.is_done(program, seq), seconds=3600, alive=[program], every=0.2)
+            self.readings.append(Reading(
+                cpu_of(program.process.pid)[0], self.server.cpu(), {other.url: self.cpu_in(other) for other in self.others}))
+        return milestone
+
+    def is_done(self, program, seq):
+        last = max((int(number) for line in program.output() for number in re.findall(r"cursor (\d+)", line)), default=0)
+        if last > seq:
+            raise SystemExit(f"the warm-up and its references took longer than the pause of {PAUSE} s")
+        return last == seq and not self.db.value("select exists (select from skua.waiting_references)")
+
+    def cpu_in(self, other):
+        """CPU seconds of the connections to a database."""
+        pids = self.server.admin().run(f"select pid from pg_stat_activity where datname = '{urlsplit(other.url).path[1:]}'")
+        return sum(cpu_of(pid)[0] for pid in pids.split())
 
 
 def measure(server, db, workload, options, others=()):
-    """Indexes the capture into a database. `others`: the other nodes of its network, which receive references meanwhile."""
+    """Indexes the capture into a database."""
     db.run("vacuum (freeze, analyze)")
-    received = {}
-
-    def is_settled(program, seq):
-        if not program.reached(seq) or db.value("select exists (select from skua.waiting_references)"):
-            return False
-        for other in others:
-            pids = server.admin().run(f"select pid from pg_stat_activity where datname = '{other.url.rpartition('/')[2]}'")
-            received[other.url] = sum(cpu_of(pid)[0] for pid in pids.split())
-        return True
-
-    def run(frames):
-        server.admin().run("checkpoint")
-        return index(server, db, frames, verify="full", is_settled=is_settled)
-
-    # A quick benchmark takes no longer than a start, and less than the steps of the clock.
-    start = None if options.quick else run(workload.first)
+    server.admin().run("checkpoint")
     if options.statements:
         statements.reset(db)
-    db.run("truncate skua.identities, skua.metrics, skua.cursors")
-    cost = Cost(start, run(workload.frames))
-    check_complete(cost)
-    for other, cpu in received.items():
-        cost.postgres -= cpu
-        cost.sent_to[other] = cpu
-    return cost
+    meter = Meter(server, db, others)
+    milestones = [meter.read_at(messages) for messages in (workload.warm_up, workload.messages) if messages]
+    pause = ["--stall-at", f"{workload.warm_up + 1}:{PAUSE}"] if workload.warm_up else []
+    measured = index(server, db, workload.frames, *pause, verify="full", milestones=milestones)
+    check_complete(measured)
+    return Cost(meter.readings[0], *meter.readings[-2:], measured.figures)
 
 
 def records(databases):
@@ -137,8 +160,8 @@ def records(databases):
 
 def say(what, cost, report, name=None):
     text = report.figure(name or what, cost.all, "8.2f")
-    print(f"  {what:<15} {text} s   (skua {cost.skua:.2f} s, PostgreSQL {cost.postgres:.2f} s; the start {cost.start:.2f} s;"
-          f" {cost.figures['events']} events, {cost.foreign} messages dropped)", flush=True)
+    print(f"  {what:<15} {text} s   (skua {cost.skua:.2f} s, PostgreSQL {cost.postgres:.2f} s; {cost.events} events,"
+          f" {cost.foreign} messages dropped; before, {cost.warm_up:.2f} s of warm-up)", flush=True)
 
 
 def nodes_round(server, count, one, workload, dids, options, report):
@@ -147,24 +170,21 @@ def nodes_round(server, count, one, workload, dids, options, report):
     for node in nodes:
         know_accounts(node, dids)
     costs = [measure(server, node, workload, options, [other for other in nodes if other is not node]) for node in nodes]
-    for cost in costs:
-        for node, receiver in zip(nodes, costs):
-            receiver.postgres += cost.sent_to.get(node.url, 0)
+    received = [sum(cost.others.get(node.url, 0) for cost in costs) for node in nodes]
+    for cost, cpu in zip(costs, received):
+        cost.postgres += cpu
     for number, cost in enumerate(costs):
         say(f"node {number + 1} of {count}", cost, report, "node")
     busiest, total = max(cost.all for cost in costs), sum(cost.all for cost in costs)
     print(f"  {count} nodes: speedup {report.figure(f'speedup of {count}', one.all / busiest, '.2f')},"
           f" by {count}: {report.figure(f'speedup of {count} by {count}', one.all / busiest / count, '.2f')};"
           f" one database by the sum of the nodes: {report.figure(f'one by {count} nodes', one.all / total, '.2f')};"
-          f" {sum(cost.figures.get('references_sent', 0) for cost in costs)} references sent, received for"
-          f" {sum(sum(cost.sent_to.values()) for cost in costs):.2f} s", flush=True)
+          f" {sum(cost.sent for cost in costs)} references, received for {sum(received):.2f} s", flush=True)
     found, expected = records(nodes), records([server.database("one")])
     if found != expected:
         raise SystemExit(f"the records of {count} nodes are not those of one database:\n{found}\n{expected}")
-    if sum(cost.figures["events"] for cost in costs) != one.figures["events"]:
-        raise SystemExit("the nodes have not indexed each event once")
     if options.statements:
-        statements.say(nodes[0], costs[0].figures["events"], report)
+        statements.say(nodes[0], costs[0].events, report)
     return one.all / busiest / count, one.all / total
 
 
@@ -178,9 +198,11 @@ def dropped_round(server, one, workload, dids, report, options):
     know_accounts(db, dids)
     cost = measure(server, db, workload, options)
     say("one group", cost, report)
-    indexed = one.all / workload.messages
-    rest = cost.all - (workload.messages - cost.foreign) * indexed
-    dropped = rest / cost.foreign
+    # All accounts act equally often, so the share of foreign messages is the same in the warm-up.
+    messages = workload.messages - workload.warm_up
+    foreign = messages * cost.foreign / workload.messages
+    indexed = one.all / messages
+    dropped = (cost.all - (messages - foreign) * indexed) / foreign
     print(f"  a message: {report.figure('indexed', indexed * 1e6, '.1f')} us indexed, {report.figure('dropped', dropped * 1e6, '.1f', not options.quick)} us"
           f" dropped, {report.figure('dropped by indexed', dropped / indexed, '.3f', not options.quick)} of it", flush=True)
     return dropped / indexed
@@ -197,7 +219,7 @@ def part(server, name, workload, dids, options):
             one = measure(server, db, workload, options)
             say("one database", one, report)
             if options.statements:
-                statements.say(db, one.figures["events"], report)
+                statements.say(db, one.events, report)
             for count in options.nodes:
                 by_busiest, by_sum = nodes_round(server, count, one, workload, dids, options, report)
                 ratios.setdefault(f"speedup of {count} by {count}", []).append(by_busiest)
@@ -210,9 +232,9 @@ def part(server, name, workload, dids, options):
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--part", action="append", choices=["known", "new"])
-    parser.add_argument("--events", type=int, default=150_000)
+    parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--nodes", type=int, action="append", choices=[2, 4, 8, 16])
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--statements", action="store_true")
     parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
     options = parse(parser, part=["new"], nodes=[2], events=1_000, rounds=1)
@@ -224,7 +246,8 @@ def main():
             statements.prepare(server)
         # All accounts act equally often: otherwise the busiest accounts would determine which node is the busiest.
         frames = capture(cache, options.events, [*people(options).most_subjects_new(), "--even"], name="nodes")
-        workload = Workload(frames, pathlib.Path(server.folder))
+        messages = frame_count(frames)
+        workload = Workload(frames, messages, 0 if options.quick else messages // 5)
         dids = dids_in(frames)
         print(f"{frames.name}: {options.events / workload.messages:.2f} events a message, {len(dids)} accounts named", flush=True)
         for name in options.part or ["known", "new"]:

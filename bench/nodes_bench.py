@@ -13,7 +13,7 @@ be those of the one database. bench/README.md explains the results. Needs a rele
   --events      record operations in the capture (default 100000)
   --nodes       a number of nodes; may be repeated (default: 2 and 4)
   --rounds      (default 2)
-  --statements  print the cost of each statement of one database and of the first node,
+  --statements  print the cost of each statement of one database and of the last node,
                 with the warm-up. Needs pg_stat_statements, which
                 makes PostgreSQL slower
   --cache       the folder that keeps the capture for the next run (default: build/bench; with --quick none)
@@ -24,6 +24,7 @@ Example: bench/nodes_bench.py --part known --nodes 4
 import dataclasses
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 from urllib.parse import urlsplit
@@ -36,8 +37,8 @@ from report import Report
 
 GROUPS = 64
 
-# Seconds in which the relay is silent after the warm-up. The first reading is made in them.
-PAUSE = 8
+# Seconds in which the relay is silent after the warm-up. In them it is stopped until the reading is made.
+PAUSE = 3
 
 # All records of the accounts that the database owns, without the values that belong to one database.
 RECORDS = """
@@ -113,18 +114,21 @@ class Meter:
         self.server, self.db, self.others = server, db, others
         self.readings = [Reading(0, server.cpu(), {})]
 
-    def read_at(self, seq):
-        """A milestone (live_bench.index). The messages of a capture are numbered from 1."""
-        def milestone(program):
+    def read_at(self, seq, event):
+        """A milestone (live_bench.index). The messages of a capture are numbered from 1. `event`: what the relay logs after it."""
+        def milestone(program, relay):
+            wait_for(event, lambda: relay.events(event), seconds=3600, alive=[program], every=0.02)
+            relay.signal(signal.SIGSTOP)
             wait_for(f"message {seq}", lambda: self.is_done(program, seq), seconds=3600, alive=[program], every=0.2)
             self.readings.append(Reading(
                 cpu_of(program.process.pid)[0], self.server.cpu(), {other.url: self.cpu_in(other) for other in self.others}))
+            relay.signal(signal.SIGCONT)
         return milestone
 
     def is_done(self, program, seq):
         last = max((int(number) for line in program.output() for number in re.findall(r"cursor (\d+)", line)), default=0)
         if last > seq:
-            raise SystemExit(f"the warm-up and its references took longer than the pause of {PAUSE} s")
+            raise SystemExit(f"the relay went on after its pause of {PAUSE} s")
         return last == seq and not self.db.value("select exists (select from skua.waiting_references)")
 
     def cpu_in(self, other):
@@ -140,8 +144,10 @@ def measure(server, db, workload, options, others=()):
     if options.statements:
         statements.reset(db)
     meter = Meter(server, db, others)
-    milestones = [meter.read_at(messages) for messages in (workload.warm_up, workload.messages) if messages]
-    pause = ["--stall-at", f"{workload.warm_up + 1}:{PAUSE}"] if workload.warm_up else []
+    milestones, pause = [meter.read_at(workload.messages, "caught_up")], []
+    if workload.warm_up:
+        milestones.insert(0, meter.read_at(workload.warm_up, "fault"))
+        pause = ["--stall-at", f"{workload.warm_up + 1}:{PAUSE}"]
     measured = index(server, db, workload.frames, *pause, verify="full", milestones=milestones)
     check_complete(measured)
     return Cost(meter.readings[0], *meter.readings[-2:], measured.figures)
@@ -180,11 +186,11 @@ def nodes_round(server, count, one, workload, dids, options, report):
           f" by {count}: {report.figure(f'speedup of {count} by {count}', one.all / busiest / count, '.2f')};"
           f" one database by the sum of the nodes: {report.figure(f'one by {count} nodes', one.all / total, '.2f')};"
           f" {sum(cost.sent for cost in costs)} references, received for {sum(received):.2f} s", flush=True)
+    if options.statements:
+        statements.say(nodes[-1], costs[-1].events, report)
     found, expected = records(nodes), records([server.database("one")])
     if found != expected:
         raise SystemExit(f"the records of {count} nodes are not those of one database:\n{found}\n{expected}")
-    if options.statements:
-        statements.say(nodes[0], costs[0].events, report)
     return one.all / busiest / count, one.all / total
 
 
@@ -198,13 +204,14 @@ def dropped_round(server, one, workload, dids, report, options):
     know_accounts(db, dids)
     cost = measure(server, db, workload, options)
     say("one group", cost, report)
-    # All accounts act equally often, so the share of foreign messages is the same in the warm-up.
+    # All accounts act equally often, so the share of foreign messages is the same in the warm-up. PostgreSQL does
+    # nothing for them.
     messages = workload.messages - workload.warm_up
     foreign = messages * cost.foreign / workload.messages
     indexed = one.all / messages
-    dropped = (cost.all - (messages - foreign) * indexed) / foreign
+    dropped = (cost.skua - (messages - foreign) * one.skua / messages) / foreign
     print(f"  a message: {report.figure('indexed', indexed * 1e6, '.1f')} us indexed, {report.figure('dropped', dropped * 1e6, '.1f', not options.quick)} us"
-          f" dropped, {report.figure('dropped by indexed', dropped / indexed, '.3f', not options.quick)} of it", flush=True)
+          f" of skua dropped, {report.figure('dropped by indexed', dropped / indexed, '.3f', not options.quick)} of it", flush=True)
     return dropped / indexed
 
 
@@ -226,7 +233,7 @@ def part(server, name, workload, dids, options):
                 ratios.setdefault(f"one by {count} nodes", []).append(by_sum)
             ratios.setdefault("dropped by indexed", []).append(dropped_round(server, one, workload, dids, report, options))
     for figure, values in ratios.items():
-        print(f"  accounts {name}: {figure}: median {statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})", flush=True)
+        print(f"  accounts {name}: {figure}: median {statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})", flush=True)
 
 
 def main():

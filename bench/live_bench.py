@@ -331,8 +331,9 @@ class Measured:
     pass
 
 
-def index(server, db, frames, *sim_arguments, verify="none"):
-    """Runs skua on a relay that serves the capture, from its first frame to its last commit."""
+def index(server, db, frames, *sim_arguments, verify="none", milestones=()):
+    """Runs skua on a relay that serves the capture, from its first frame to its last commit. `milestones`: functions of the running
+    program and the relay that are called one after another, before the program is stopped."""
     measured = Measured()
     if verify != "none":
         know_keys(db, documents_of(frames))
@@ -344,6 +345,8 @@ def index(server, db, frames, *sim_arguments, verify="none"):
         try:
             wait_for("a connection", lambda: relay.events("connect"), alive=[program], every=0.01)
             start = time.monotonic()
+            for milestone in milestones:
+                milestone(program, relay)
             wait_for("the end", lambda: relay.events("caught_up"), seconds=3600, alive=[program], every=0.02)
             measured.skua_cpu = cpu_of(program.process.pid)[0]
             measured.memory = peak_memory(program.process.pid)

@@ -13,9 +13,10 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT ('x' || encode(substring(sha256(key || convert_to(name, 'UTF8')) FOR 8), 'hex'))::bit(64)::int8 $$;
 COMMENT ON FUNCTION skua.keyed_bits(bytea, text) IS 'The first eight bytes of the SHA-256 of a key and a name, as a number.';
 
+-- PostgreSQL inlines this function, which is ten times as fast. With `greatest` in place of `int8larger` it would not.
 CREATE OR REPLACE FUNCTION skua.computed_account_number(key bytea, did text) RETURNS int8
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$ SELECT bsky.account_group(did)::int8 << 57 | greatest(skua.keyed_bits(key, did) & ((1::int8 << 57) - 1), 1) $$;
+AS $$ SELECT bsky.account_group(did)::int8 << 57 | int8larger(skua.keyed_bits(key, did) & ((1::int8 << 57) - 1), 1) $$;
 COMMENT ON FUNCTION skua.computed_account_number(bytea, text) IS 'The number of an account on the nodes with this key: its group in the bits from 2^57 on, and 57 bits of a hash. Never 0.';
 
 CREATE OR REPLACE FUNCTION skua.computed_collection_number(key bytea, nsid text) RETURNS int4
@@ -23,16 +24,31 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT (1000 + (skua.keyed_bits(key, nsid) & 9223372036854775807) % 2147482648)::int4 $$;
 COMMENT ON FUNCTION skua.computed_collection_number(bytea, text) IS 'The number of a collection without a table of its own on the nodes with this key, from 1000 to 2147483647.';
 
-CREATE OR REPLACE FUNCTION skua.new_account_number(did text) RETURNS int8
+-- Reads no table, so that PostgreSQL inlines it in statements that number many accounts.
+CREATE OR REPLACE FUNCTION skua.new_account_number(key bytea, numbers_have_group boolean, did text) RETURNS int8
 LANGUAGE sql VOLATILE
 AS $$
   SELECT CASE
-    WHEN k.key IS NOT NULL THEN skua.computed_account_number(k.key, did)
-    WHEN g.numbers_have_group THEN bsky.account_group(did)::int8 << 46 | nextval('bsky.actors_id_seq')
+    WHEN key IS NOT NULL THEN skua.computed_account_number(key, did)
+    WHEN numbers_have_group THEN bsky.account_group(did)::int8 << 46 | nextval('bsky.actors_id_seq')
     ELSE nextval('bsky.actors_id_seq')
   END
-  FROM skua.account_groups AS g
-  LEFT JOIN skua.number_key AS k ON true
+$$;
+COMMENT ON FUNCTION skua.new_account_number(bytea, boolean, text) IS 'A new number for an account, by the row of skua.number_scheme.';
+REVOKE EXECUTE ON FUNCTION skua.new_account_number(bytea, boolean, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.number_scheme() RETURNS TABLE (key bytea, numbers_have_group boolean)
+LANGUAGE sql STABLE ROWS 1
+AS $$
+  SELECT k.key, g.numbers_have_group FROM skua.account_groups AS g LEFT JOIN skua.number_key AS k ON true LIMIT 1
+$$;
+COMMENT ON FUNCTION skua.number_scheme() IS 'How the database makes account numbers: the key is null in a database that is no node.';
+REVOKE EXECUTE ON FUNCTION skua.number_scheme() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.new_account_number(did text) RETURNS int8
+LANGUAGE sql VOLATILE
+AS $$
+  SELECT skua.new_account_number(s.key, s.numbers_have_group, did) FROM skua.number_scheme() AS s
 $$;
 COMMENT ON FUNCTION skua.new_account_number(text) IS 'A new number for an account. On a node it is computed. Otherwise it has the group in the bits from 2^46 on, and the next value of the sequence; in a database whose numbers have no group, it is the next value alone.';
 REVOKE EXECUTE ON FUNCTION skua.new_account_number(text) FROM PUBLIC;

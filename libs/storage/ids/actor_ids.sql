@@ -25,8 +25,9 @@ SELECT bsky.account_group(did), did FROM unnest($1::text[]) AS did;
 -- name: actors_insert
 INSERT INTO bsky.actors (id, did, indexed_at)
 OVERRIDING SYSTEM VALUE
-SELECT skua.new_account_number(did), did, $2::timestamptz
-FROM unnest($1::text[]) AS u(did)
+SELECT skua.new_account_number(s.key, s.numbers_have_group, u.did), u.did, $2::timestamptz
+FROM skua.number_scheme() AS s
+CROSS JOIN unnest($1::text[]) AS u(did)
 WHERE NOT EXISTS (SELECT 1 FROM bsky.actors AS a WHERE a.did = u.did)
 ON CONFLICT (did) DO NOTHING
 RETURNING id, did;

@@ -29,8 +29,9 @@ SELECT skua.resend_references(string_to_array($1, ',')::int4[]);
 -- Runs on the other node.
 INSERT INTO bsky.actors (id, did, indexed_at)
 OVERRIDING SYSTEM VALUE
-SELECT skua.new_account_number(did), did, $2::timestamptz
-FROM unnest($1::text[]) AS u(did)
+SELECT skua.computed_account_number(k.key, u.did), u.did, $2::timestamptz
+FROM (SELECT key FROM skua.number_key LIMIT 1) AS k
+CROSS JOIN unnest($1::text[]) AS u(did)
 WHERE NOT EXISTS (SELECT 1 FROM bsky.actors AS a WHERE a.did = u.did)
 ON CONFLICT DO NOTHING;
 

@@ -32,7 +32,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import traceback
 import urllib.parse
@@ -43,13 +42,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 
 import comparison  # noqa: E402
-from harness import BIN, PSQL, SIM, Database, Program, Sim, server_url, wait_for, with_database  # noqa: E402
+from harness import BIN, SIM, Database, Program, Sim, server_url, wait_for, with_database  # noqa: E402
 from node_content import SUMMED, VIEWS, WAITING, numbered, shown, sums  # noqa: E402
+from node_questions import HALVES, Questions, owned  # noqa: E402
 from seeds import print_result, run_seeds  # noqa: E402
 from stress import Cluster  # noqa: E402
 from trouble import CRASH_POINTS  # noqa: E402
 
-HALVES = {"west": range(32), "east": range(32, 64)}
+SERVERS = (*HALVES, "ask")
 # The approximate number of passes in a few seconds.
 POINTS = {**CRASH_POINTS, "decoded": 500, "after_references": 5}
 # Events before the first fault.
@@ -59,10 +59,12 @@ KINDS = ("kill", "node", "query database", "sync")
 
 
 class Server:
-    """A PostgreSQL that is stopped and started. `changes` counts this: it is odd while the server is away."""
+    """A PostgreSQL that is stopped and started. `state` grows with each change."""
+
+    PHASES = ("up", "stopping", "away", "starting")
 
     def __init__(self, name, folder, has_superuser):
-        self.name, self.changes = name, 0
+        self.name, self.state = name, 0
         place = folder / name
         place.mkdir(mode=0o755)
         self.cluster = Cluster(place)
@@ -74,13 +76,18 @@ class Server:
         self.database = Database(urllib.parse.urlunsplit(parts))
 
     def crash(self):
-        self.changes += 1
+        self.state += 1
         self.cluster.pg("stop", "immediate")
+        self.state += 1
 
     def recover(self):
+        self.state += 1
         self.cluster.start()
         self.cluster.wait_until_up()
-        self.changes += 1
+        self.state += 1
+
+    def phase(self):
+        return self.PHASES[self.state % 4]
 
 
 class Follower:
@@ -93,196 +100,22 @@ class Follower:
     def start(self, is_mortal=True):
         point = self.chance.choice(sorted(POINTS)) if is_mortal and self.chance.random() < 0.6 else None
         self.crash_at = point and f"{point}:{1 + int(self.chance.random() ** 2 * POINTS[point])}"
-        self.changes = self.server.changes
+        self.state = self.server.state
         self.program = self.stress.run_program(self.server.database, self.crash_at)
 
     def look_after(self):
         """Starts the process again if it has ended."""
-        if self.program.process.poll() is None or self.server.changes % 2:
+        if self.program.process.poll() is None or self.server.phase() != "up":
             return
         code = self.program.wait()
         if code == -signal.SIGKILL and self.crash_at:
             self.stress.outcome[self.crash_at.split(":")[0]] += 1
-        elif self.server.changes == self.changes or code != 1:
+        elif self.server.state == self.state or code != 1:
             raise AssertionError(f"skua run of {self.server.name} ended by itself with {code}:\n{self.program.tail()}")
         self.start()
 
     def kill(self):
         self.program.kill()
-
-
-class Session:
-    """A connection that stays open, with a statement that keeps its plan."""
-
-    START = ("set plan_cache_mode = force_generic_plan; "
-             "prepare likes(int8) as select coalesce(sum(likes), 0) from bsky.post_stats where actor_id = $1;\n")
-    END = "end of the answer"
-
-    def __init__(self, url):
-        self.url, self.process = url, None
-
-    def likes(self, account):
-        """Raises AssertionError without an answer."""
-        text = f"execute likes({account});\n\\echo {self.END}\n"
-        if self.process is None or self.process.poll() is not None:
-            self.process = subprocess.Popen([PSQL, "-XAtq", self.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            stderr=subprocess.STDOUT, text=True)
-            text = self.START + text
-        try:
-            self.process.stdin.write(text)
-            self.process.stdin.flush()
-        except BrokenPipeError:  # psql ends without its connection.
-            pass
-        answer = ""
-        for line in self.process.stdout:
-            if line.strip() == self.END and answer.strip().isdigit():
-                return answer.strip()
-            if line.strip() == self.END:
-                raise AssertionError(answer)
-            answer += line
-        self.close()
-        raise AssertionError(f"psql ended: {answer}")
-
-    def close(self):
-        if self.process:
-            self.process.kill()
-            self.process.communicate()
-            self.process = None
-
-
-class Questions:
-    """Asks the query database, until `stop`, and compares the answers with the nodes."""
-
-    def __init__(self, ask, nodes, chance):
-        self.ask, self.nodes, self.chance = ask, nodes, chance
-        self.session = Session(ask.database.url)
-        # The number of all accounts at some time. No account is ever removed.
-        self.least = 0
-        self.counts = collections.Counter()
-        self.differences = []
-        self.accounts = {node: node.database.run(
-            f"select actor_id from bsky.posts where cid is not null and {owned(node, 'actor_id')} group by 1 order by count(*) desc, 1 limit 8"
-        ).split() for node in nodes}
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def stop(self):
-        self._stopping.set()
-        self._thread.join()
-        self.session.close()
-
-    def _run(self):
-        kinds = (self.records_of_account, self.all_accounts, self.least_accounts, self.likes_of_account, self.shown_likes, self.states)
-        while not self._stopping.is_set() and len(self.differences) < 10:
-            try:
-                self.chance.choice(kinds)()
-            except Exception:
-                self.differences.append(traceback.format_exc())
-
-    def _any_account(self, node=None):
-        return self.chance.choice(self.accounts[node or self.chance.choice(self.nodes)])
-
-    def _answer(self, name, question, truth, needed):
-        """(answer, truth) if there is an answer and what the nodes `needed` say did not change meanwhile."""
-        servers = [self.ask, *needed]
-        before, expected = [server.changes for server in servers], self._truth(truth, needed)
-        try:
-            answer, error = question(), None
-        except AssertionError as failure:
-            answer, error = None, failure
-        is_same = self._truth(truth, needed) == expected
-        away = [server.name for server, changes in zip(servers, before) if changes % 2]
-        is_steady = before == [server.changes for server in servers]
-        self.counts["errors" if error else "answers"] += 1
-        if error and is_steady and not away:
-            self.differences.append(f"{name}: failed although all that it needs was there: {error}")
-        if not error and is_steady and away:
-            self.differences.append(f"{name}: answered {answer!r} without {away}")
-        if error or not expected or not is_same:
-            return None
-        self.counts["compared"] += 1
-        return answer, expected
-
-    def _truth(self, query, nodes):
-        """The answer of each node; None if one of them does not answer."""
-        try:
-            return [node.database.run(query) for node in nodes]
-        except AssertionError:
-            return None
-
-    def _check(self, name, answer, is_right, expected):
-        if not is_right:
-            self.differences.append(f"{name}: {answer!r}, the nodes have {expected!r}")
-
-    def records_of_account(self):
-        """Needs the node of the account only."""
-        node = self.chance.choice(self.nodes)
-        table = self.chance.choice(["posts", "likes", "follows", "reposts"])
-        query = f"select rkey, indexed_at from bsky.{table} where actor_id = {self._any_account(node)} order by 1"
-        if found := self._answer(table, lambda: self.ask.database.run(query), query, [node]):
-            self._check(table, found[0], [found[0]] == found[1], found[1])
-
-    def all_accounts(self):
-        numbers = "select (select count(*) from bsky.actors where (id >> 57) < 32) || ' ' || (select count(*) from bsky.actors where (id >> 57) >= 32)"
-        count = self._answer("accounts", lambda: self.ask.database.run("select count(*) from bsky.actors"), numbers, self.nodes)
-        if count:
-            west, east = (numbers.split() for numbers in count[1])
-            self._check("accounts", count[0], int(count[0]) == int(west[0]) + int(east[1]), count[1])
-
-    def least_accounts(self):
-        """Also while accounts come, a part of them is fewer than before."""
-        try:
-            count = int(self.ask.database.run("select count(*) from bsky.actors"))
-        except AssertionError:
-            return
-        self._check("accounts", count, count >= self.least, f"at least {self.least}")
-        self.least = count
-
-    def likes_of_account(self):
-        """The likes of a post are on all nodes."""
-        account = self._any_account()
-        query = f"select coalesce(sum(likes), 0) from bsky.post_stats where actor_id = {account}"
-        question = self.chance.choice([lambda: self.ask.database.run(query), lambda: self.session.likes(account)])
-        if found := self._answer("likes", question, query, self.nodes):
-            self._check("likes", found[0], int(found[0]) == sum(map(int, found[1])), found[1])
-
-    def shown_likes(self):
-        """Null if the projection of a node is late."""
-        account = self._any_account()
-        shown_in_view = f"select string_agg(rkey || '=' || coalesce(likes::text, ''), ' ') from bsky.posts_view where actor_id = {account}"
-        stored = f"select string_agg(rkey || '=' || likes, ' ') from bsky.post_stats where actor_id = {account}"
-        found = self._answer("likes in a view", lambda: self.ask.database.run(shown_in_view), stored, self.nodes)
-        if not found:
-            return
-        total = collections.Counter()
-        for pair in " ".join(found[1]).split():
-            rkey, likes = pair.split("=")
-            total[rkey] += int(likes)
-        for pair in found[0].split():
-            rkey, likes = pair.split("=")
-            self._check(f"likes of {rkey} in a view", likes, likes in ("", str(total[rkey])), found[1])
-
-    def states(self):
-        servers = [self.ask, *self.nodes]
-        before = [server.changes for server in servers]
-        try:
-            problems = {row["name"]: row["problem"] for row in self.ask.database.rows("select name, problem from skua.node_states()")}
-        except AssertionError as failure:
-            problems, error = None, failure
-        if before != [server.changes for server in servers]:
-            return
-        if problems is None:
-            self._check("states", error, self.ask.changes % 2, "no reason to fail")
-            return
-        for node in self.nodes:
-            self._check("states", problems, (problems[node.name] is not None) == (node.changes % 2 == 1), f"{node.name} {node.changes}")
-
-
-def owned(node, column):
-    """A condition: the account belongs to the node."""
-    groups = HALVES[node.name]
-    return f"({column} >> 57) between {groups.start} and {groups.stop - 1}"
 
 
 class Stress:
@@ -344,8 +177,8 @@ class Stress:
                 self.questions.stop()
             for program in self.programs:
                 program.kill()
-            for server in self.servers:
-                server.cluster.pg("destroy")
+            for name in SERVERS:
+                subprocess.run([ROOT / "scripts/pg", "--dir", self.folder / name / "pg", "destroy"], check=True, timeout=120)
             if self.one:
                 self.one.drop()
 
@@ -354,7 +187,7 @@ class Stress:
         Database(with_database(server_url(), "postgres")).run(f"create database {name}")
         self.one = Database(with_database(server_url(), name))
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            self.servers = list(pool.map(lambda name: Server(name, self.folder, name == "east"), ("west", "east", "ask")))
+            self.servers = list(pool.map(lambda name: Server(name, self.folder, name == "east"), SERVERS))
         *self.nodes, self.ask = self.servers
         Database(self.ask.cluster.url).run("create extension postgres_fdw; grant usage on foreign data wrapper postgres_fdw to ask")
         for database in (self.one, self.ask.database):
@@ -380,12 +213,14 @@ class Stress:
         wait_for(what, is_true, seconds)
 
     def has_begun(self, node):
-        return node.database.value(f"select count(distinct actor_id) from bsky.posts where cid is not null and {owned(node, 'actor_id')}") >= 4
+        return node.database.value(f"select count(distinct actor_id) from bsky.posts where cid is not null and {owned(node, 'actor_id')}") >= 3
 
     def live_through_it(self):
         self.control("/step", {"count": FIRST})
-        self.wait("posts and projections", lambda: all(self.has_begun(node) for node in self.nodes)
-                  and self.ask.database.value("select bool_and(skua.each_node_has(name)) from skua.summed_projections()"))
+        self.wait("the projections", lambda: self.ask.database.value("select bool_and(skua.each_node_has(name)) from skua.summed_projections()"))
+        while not all(self.has_begun(node) for node in self.nodes):
+            last = self.control("/step", {"count": 20})["seq"]
+            self.wait("accounts with posts", lambda last=last: all(follower.program.reached(last) for follower in self.followers))
         self.questions = Questions(self.ask, self.nodes, random.Random(f"questions {self.seed}"))
         self.control("/resume", {})
         hits = []
@@ -437,7 +272,7 @@ class Stress:
         # Whether another handle is known as invalid depends on the time of the look-up.
         valid = ", ".join(f"'{account['did']}'" for account in accounts if account["handle_valid"])
         for database in databases:
-            database.run(f"update bsky.actors set handle = null, handle_valid = null where did not in ({valid}) and handle_claim is not null")
+            database.run(f"update bsky.actors set handle = null, handle_valid = null where did not in ({valid})")
 
     # The end
 

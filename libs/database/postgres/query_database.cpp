@@ -61,7 +61,8 @@ FdwOptions fdw_options(const std::string& url, bool is_superuser) {
     options.user.names.emplace_back("user");
     options.user.values.push_back(connection_names(url).user);
   }
-  // Otherwise readers could not use a server that asks for no password. Only a superuser may permit it.
+  // Otherwise readers could not use a node that asks for no password. Only a superuser may permit
+  // it.
   if (is_superuser) {
     options.user.names.emplace_back("password_required");
     options.user.values.emplace_back("false");

@@ -306,7 +306,7 @@ END
 $$;
 COMMENT ON FUNCTION skua.projections_of_nodes(text) IS 'The nodes of a query database, and how far a projection of each is behind. Null: the node has not built it, or cannot be read.';
 
--- The error of a node that cannot be read goes to the question: without its part, the sums would be wrong.
+-- A node that goes away during a question makes it fail. Without rows, views would show zero as the sum.
 CREATE OR REPLACE FUNCTION skua.each_node_has(projection text) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE

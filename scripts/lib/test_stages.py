@@ -45,6 +45,9 @@ OWN_PROJECTIONS = ["--kills", "4"]
 LONG_OWN_PROJECTIONS = ["--kills", "30", "--seeds", "3"]
 BROKEN_CONSUMERS = ["--minutes", "0.1"]
 LONG_BROKEN_CONSUMERS = ["--minutes", "10"]
+# Two nodes and a query database with faults. The seeds are random.
+NODES = ["--seconds", "8"]
+LONG_NODES = ["--seconds", "60", "--seeds", "5"]
 # Why something did not run.
 NO_TIME = "the time of --minutes was over"
 # The exit code of timeout(1) if the time was over.
@@ -264,7 +267,7 @@ class Run:
             programs.append(("backfill.py", f"{name}-{preset}", options))
         if preset == "release":
             for program, usual, long in (("hostile", HOSTILE, LONG_HOSTILE), ("own_projections", OWN_PROJECTIONS, LONG_OWN_PROJECTIONS),
-                                         ("broken_consumers", BROKEN_CONSUMERS, LONG_BROKEN_CONSUMERS)):
+                                         ("broken_consumers", BROKEN_CONSUMERS, LONG_BROKEN_CONSUMERS), ("nodes", NODES, LONG_NODES)):
                 programs.append((f"{program}.py", f"{program}-release", long if self.options.long else usual))
         self.environment["SKUA_BIN_DIR"] = str(ROOT / f"build/{preset}/bin")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:

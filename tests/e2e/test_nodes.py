@@ -2,18 +2,12 @@
 
 import collections
 import json
+import urllib.parse
 
 import test_groups
 from harness import BIN, wait_for
+from node_content import SUMMED, VIEWS, WAITING, numbered, shown, sums
 from test_backfill import Backfill
-
-# Columns that belong to one database: numbers of accounts and collections, times of indexing, and what follows from these.
-OWN = r"^(rev|indexed_at|sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
-COMPARED = """select relname from pg_class where relkind = 'v' and relnamespace = 'bsky'::regnamespace order by 1"""
-
-# The projections that a query database reads, and how their rows are compared.
-SUMMED = {"post_stats": "bsky.uri(actor_id, 1, rkey), likes, reposts, replies, quotes",
-          "actor_stats": "(select did from bsky.actors where id = actor_id), followers, follows, posts", "tag_trends": "hour, tag, posts"}
 
 
 class Nodes(Backfill):
@@ -27,11 +21,6 @@ class Nodes(Backfill):
             added = self.skua(ask, "nodes", "add", f"n{number}", "--node-url", node.url, "--groups", groups)
             self.assertEqual(added.says("no node owns the groups 32-63"), number == 0, added.tail())
         return ask, nodes
-
-    def shown(self, database, view):
-        text = database.run(f"select coalesce((select jsonb_object_agg(key, value) from jsonb_each(to_jsonb(v)) where key !~ '{OWN}')::text, '') "
-                            f"from bsky.{view} v")
-        return collections.Counter(text.split("\n"))
 
     def check_equal(self, found, expected):
         if isinstance(found, collections.Counter):
@@ -63,9 +52,8 @@ class Nodes(Backfill):
         self.build(nodes[1])
         rows = ask.run("select * from bsky.post_stats where likes > 1 limit 3").split("\n")
         self.assertEqual(len(rows), 3)
-        for name, columns in SUMMED.items():
-            query = f"select {columns} from bsky.{name} s order by 1, 2"
-            self.check_equal(ask.run(query).split("\n"), one.run(query).split("\n"))
+        for name in SUMMED:
+            self.check_equal(sums(ask, name), sums(one, name))
         # A post is looked up by its key in each node.
         plan = ask.run("explain (verbose) select likes from bsky.posts_view where (actor_id, rkey) = (select actor_id, rkey from bsky.posts limit 1)")
         self.assertRegex(plan, r"node_ranges.post_stats WHERE .*actor_id = ")
@@ -79,16 +67,16 @@ class Nodes(Backfill):
         ask, nodes = self.joined()
         runs = [self.follow(database, network, seq, "--cursor", "oldest") for database in (one, *nodes)]
         # Accounts and keys of other nodes that records mention have arrived there.
-        wait_for("the references", lambda: not any(node.value("select exists (select from skua.waiting_references)") for node in nodes), alive=runs)
+        wait_for("the references", lambda: not any(node.value(WAITING) for node in nodes), alive=runs)
         for run in runs:
             self.assertEqual(run.stop(), 0)
         self.check_projections(one, ask, nodes)
         rows = 0
-        for view in one.run(COMPARED).split():
+        for view in one.run(VIEWS).split():
             with self.subTest(view):
-                expected = self.shown(one, view)
+                expected = shown(one, view)
                 rows += expected.total()
-                self.check_equal(self.shown(ask, view), expected)
+                self.check_equal(shown(ask, view), expected)
         self.assertGreater(rows, 300)
         account, post = one.run("select p.did || ' ' || p.uri from bsky.posts_view p join bsky.like_pairs l on (l.subject_actor, l.subject_rkey) = "
                                 "(p.actor_id, p.rkey) group by 1 order by count(*) desc, 1 limit 1").split()
@@ -145,7 +133,11 @@ class Nodes(Backfill):
         self.assertTrue(self.skua(ask, "nodes", "remove", "n1").says("no node owns the groups 32-63"))
         self.assertTrue(self.skua(ask, "query", "latest").says("no node owns the groups 32-63: records of their accounts are missing"))
         refused(ask, "n2", other.url, "32-63", "index into a new database")
-        self.skua(ask, "nodes", "add", "n2", "--node-url", second.url, "--groups", "32-63")
+        # A password that the server of the node does not ask for.
+        parts = urllib.parse.urlsplit(second.url)
+        url = second.url if parts.password else f"{second.url}{'&' if parts.query else '?'}password=unused"
+        self.skua(ask, "nodes", "add", "n2", "--node-url", url, "--groups", "32-63")
+        self.assertEqual(ask.run("set role skua_reader; select count(*) from bsky.actors"), "0")
         names = "select string_agg(name, ' ' order by name) from skua.nodes"
         self.assertEqual([database.run(names) for database in (ask, first, second)], ["n0 n2"] * 3)
 
@@ -163,23 +155,19 @@ class Nodes(Backfill):
             self.assertTrue(self.skua(database, "migrate").says("applied 2 files: views/feed.sql, rights.sql"))
         self.skua(ask, "query", "latest")
         second.run("drop schema node_ranges cascade")
+        with self.assertRaisesRegex(AssertionError, "node_ranges.projections"):
+            ask.run("select skua.each_node_has('post_stats')")
         failed = self.skua(ask, "query", "latest", code=1)
         self.assertTrue(failed.says("note: the node n1 cannot be read"), failed.tail())
         self.assertTrue(self.skua(ask, "status").says("cannot be read"))
-
-    def numbered(self, node, groups, table):
-        """The accounts, or the texts of record keys, of these groups in a node, with their numbers."""
-        columns, number = {"actors": ("id, did", "id"), "rkeys": ("*", "actor_id")}[table]
-        rows = node.run(f"select {columns} from bsky.{table} where ({number} >> 57) between {groups.start} and {groups.stop - 1}")
-        return set(rows.split("\n")) - {""}
 
     def check_references(self, nodes):
         halves = list(test_groups.HALVES.values())
         for table in ("actors", "rkeys"):
             for one, other, groups in ((*nodes, halves[1]), (*reversed(nodes), halves[0])):
-                mentioned = self.numbered(one, groups, table)
+                mentioned = numbered(one, groups, table)
                 self.assertTrue(mentioned or table == "rkeys")
-                self.assertEqual(mentioned - self.numbered(other, groups, table), set())
+                self.assertEqual(mentioned - numbered(other, groups, table), set())
 
     def test_references_survive_kills_and_a_loss(self):
         network = self.live_network()
@@ -193,7 +181,7 @@ class Nodes(Backfill):
         runs = [self.follow(node, network, seq, "--cursor", "oldest") for node in nodes]
 
         def are_sent():
-            return not any(node.value("select exists (select from skua.waiting_references)") for node in nodes)
+            return not any(node.value(WAITING) for node in nodes)
 
         wait_for("the references", are_sent, alive=runs)
         self.check_references(nodes)

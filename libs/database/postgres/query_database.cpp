@@ -46,7 +46,6 @@ struct FdwOptions {
 FdwOptions fdw_options(const std::string& url, bool is_superuser) {
   FdwOptions options;
   const ConnectionOptionList given = connection_options(url);
-  bool has_password = false;
   bool has_user = false;
   for (std::size_t i = 0; i < given.names.size(); ++i) {
     const std::string& name = given.names[i];
@@ -55,7 +54,6 @@ FdwOptions fdw_options(const std::string& url, bool is_superuser) {
     ConnectionOptionList& list = is_of_user ? options.user : options.server;
     list.names.push_back(name);
     list.values.push_back(given.values[i]);
-    has_password = has_password || name == "password";
     has_user = has_user || name == "user";
   }
   // Without a user, postgres_fdw connects as the user of the query.
@@ -63,8 +61,9 @@ FdwOptions fdw_options(const std::string& url, bool is_superuser) {
     options.user.names.emplace_back("user");
     options.user.values.push_back(connection_names(url).user);
   }
-  // Only a superuser may permit connections without a password.
-  if (!has_password && is_superuser) {
+  // Otherwise readers could not use a node that asks for no password. Only a superuser may permit
+  // it.
+  if (is_superuser) {
     options.user.names.emplace_back("password_required");
     options.user.values.emplace_back("false");
   }

@@ -42,7 +42,7 @@ LANGUAGE sql STABLE ROWS 1
 AS $$
   SELECT k.key, g.numbers_have_group FROM skua.account_groups AS g LEFT JOIN skua.number_key AS k ON true LIMIT 1
 $$;
-COMMENT ON FUNCTION skua.number_scheme() IS 'How the database makes account numbers: the key is null in a database that is no node.';
+COMMENT ON FUNCTION skua.number_scheme() IS 'The scheme by which the database makes account numbers. The key is null in a database that is no node.';
 REVOKE EXECUTE ON FUNCTION skua.number_scheme() FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION skua.new_account_number(did text) RETURNS int8

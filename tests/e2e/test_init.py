@@ -73,7 +73,7 @@ class Init(SimTest):
 
         program = self.run_with_file()
         wait_for("the history of both", lambda: database.value(
-            "select count(*) from skua.backfill_jobs where state = 'done'") == 2, alive=[program])
+            "select count(*) from skua.backfill_jobs where rev is not null") == 2, alive=[program])
         dids = "select json_agg(distinct did) from bsky.all_records"
         self.assertEqual(sorted(database.value(dids)), sorted([one, other]))
         self.assertEqual(program.stop(), 0, program.tail())

@@ -382,9 +382,9 @@ class Pull(LeasedTest):
         before = self.end(self.db)
         wait_for("changes", lambda: self.end(self.db) > before, alive=[indexer])
         # The log grows while each lane is read.
-        self.assertEqual(self.call("fetch", wait_seconds=1), {"changes": []})
+        self.assertEqual(self.call("fetch", wait_seconds=1)["changes"], [])
         self.db.run("select skua.enqueue('orders', 'a', '1')")
-        message, = self.call("fetch", wait_seconds=20)["changes"]
+        message, = wait_for("the message", lambda: self.call("fetch", wait_seconds=20)["changes"])
         self.assertEqual(message["key"], "a")
 
     def test_a_holder_that_lost_its_lease_cannot_acknowledge(self):

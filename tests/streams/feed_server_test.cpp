@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "consumers/leases/leased_consumers.hpp"
 #include "http_server/socket_client.hpp"
 #include "streams/feed_database.hpp"
 #include "support/postgres.hpp"
@@ -57,13 +58,16 @@ std::vector<std::string> values_after(const std::string& all, const std::string&
 class FeedServerTest : public test::FeedTest {
  protected:
   void serve(ChangeReader::Options options = {}, http_server::Limits limits = {},
-             const std::string& database_url = "") {
+             const std::string& database_url = "", std::chrono::milliseconds longest_search = 22s) {
     runtime_ = std::make_unique<postgres::Runtime>(
         database_url.empty() ? database_.url() : database_url, system_clock());
     options.busy_pause = 5ms;
     options.idle_pause = 20ms;
     server_ = std::make_unique<FeedServer>(
-        *runtime_, FeedServer::Options{options, {.limits = limits}}, metrics_);
+        *runtime_,
+        FeedServer::Options{
+            .reader = options, .server = {.limits = limits}, .longest_search = longest_search},
+        metrics_);
     server_->start();
   }
   /// Pages of this many changes, and recent changes for less than the tests' logs.
@@ -441,6 +445,29 @@ TEST_F(JetstreamTest, a_malformed_message_ends_the_stream) {
   store_like(0);
   append({like(0)});
   EXPECT_TRUE(other->read_until("\"commit\""));
+}
+
+TEST_F(FeedServerTest, a_fetch_that_finds_nothing_in_time_says_that_the_log_has_more) {
+  serve({}, {}, "", 0ms);
+  consumers::add_leased_consumer(session(), {.name = "orders",
+                                             .filter = R"({"topics":["orders"]})",
+                                             .secret = token_hash("token"),
+                                             .lanes = 2});
+  add_likes(0, 3);
+  const std::string body = R"({"consumer":"orders"})";
+  const auto fetch = [&] {
+    SocketClient client(server_->port());
+    client.send(
+        "POST /pull/fetch HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer token\r\n"
+        "Content-Type: application/json\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body);
+    const std::string answer = client.read_all();
+    return answer.substr(answer.find("\r\n\r\n") + 4);
+  };
+  // Each search reads one lane to the end.
+  EXPECT_EQ(fetch(), R"({"changes":[],"more":true})");
+  EXPECT_EQ(fetch(), R"({"changes":[],"more":true})");
+  EXPECT_EQ(fetch(), R"({"changes":[]})");
 }
 
 }  // namespace

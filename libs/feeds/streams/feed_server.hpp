@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,9 @@ class FeedServer {
     /// tables of consumers.
     bool serves_leased = true;
     WebhookSender::Options webhooks = {};
+    /// See PullServer. The rest of the server's limit for an answer is for the last part of a
+    /// search.
+    std::chrono::milliseconds longest_search{22'000};
     /// Further paths besides those of the change log.
     http_server::Server::Routes routes = {};
   };

@@ -216,8 +216,10 @@ Checked<PullRequest> parse_pull_request(PullAction action, const std::string& bo
   return request;
 }
 
-PullServer::PullServer(postgres::Runtime& runtime, FeedMetrics& metrics)
+PullServer::PullServer(postgres::Runtime& runtime, milliseconds longest_search,
+                       FeedMetrics& metrics)
     : metrics_(metrics),
+      longest_search_(longest_search),
       thread_(runtime,
               {.session_name = postgres::process_name("skua pull"),
                .component = "pull",
@@ -243,9 +245,10 @@ void PullServer::add_routes(http_server::Server::Routes& routes) {
 void PullServer::accept(PullAction action, const std::shared_ptr<Exchange>& exchange) {
   auto request = parse_pull_request(action, exchange->request().body);
   if (!request) return exchange->answer(refusal(400, "InvalidRequest", request.error()));
-  const auto until = SteadyClock::now() + request->wait;
+  const auto now = SteadyClock::now();
+  const auto until = now + request->wait;
   arrived_.with([&](std::vector<Waiting>& arrived) {
-    arrived.push_back({*std::move(request), exchange, until});
+    arrived.push_back({*std::move(request), exchange, until, now + longest_search_});
   });
   thread_.notify();
 }
@@ -353,13 +356,16 @@ bool PullServer::fetch(postgres::Session& session, Waiting& waiting,
     waiting.lanes_at_end += changes.is_at_end ? 1 : 0;
     const bool continues = changes.has_more && waiting.lanes_at_end < consumer.lanes;
     if (!continues) waiting.lanes_at_end = 0;
-    if (continues || now < waiting.until) {
+    if (continues ? now < waiting.search_end : now < waiting.until) {
       waiting.next_search = continues ? now : now + tuning.idle;
       return false;
     }
+    waiting.exchange->answer(
+        Response{.body = continues ? R"({"changes":[],"more":true})" : R"({"changes":[]})"});
+    return true;
   }
-  if (batch) count_batch(metrics_, *batch);
-  waiting.exchange->answer(Response{.body = batch ? batch_json(*batch) : R"({"changes":[]})"});
+  count_batch(metrics_, *batch);
+  waiting.exchange->answer(Response{.body = batch_json(*batch)});
   return true;
 }
 

@@ -73,8 +73,10 @@ std::string lease_text(const consumers::LeaseName& lease);
 /// limited by the server's connections. Owned by one thread.
 class PullServer {
  public:
-  /// `metrics` must outlive the server.
-  PullServer(postgres::Runtime& runtime, FeedMetrics& metrics);
+  /// `metrics` must outlive the server. A fetch that has found no change of its consumer after
+  /// `longest_search` is answered, although the log has more to read.
+  PullServer(postgres::Runtime& runtime, std::chrono::milliseconds longest_search,
+             FeedMetrics& metrics);
 
   /// Adds the paths to an HTTP server. The PullServer must outlive the HTTP server.
   void add_routes(http_server::Server::Routes& routes);
@@ -88,6 +90,8 @@ class PullServer {
     PullRequest request;
     std::shared_ptr<http_server::Exchange> exchange;
     std::chrono::steady_clock::time_point until;
+    /// The end of a search through changes that do not pass the filter.
+    std::chrono::steady_clock::time_point search_end;
     /// The time of the next search for changes.
     std::chrono::steady_clock::time_point next_search = {};
     /// The number of lanes that this search has read to the end of the log.
@@ -114,6 +118,7 @@ class PullServer {
                                 std::chrono::milliseconds duration);
 
   FeedMetrics& metrics_;
+  const std::chrono::milliseconds longest_search_;
   Guarded<std::vector<Waiting>> arrived_;
   /// The requests that wait for changes. Used only by the server's own thread.
   std::list<Waiting> waiting_;

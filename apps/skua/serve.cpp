@@ -21,6 +21,7 @@
 #include "consumers/messages/message_sequencer.hpp"
 #include "database.hpp"
 #include "pages/pages.hpp"
+#include "postgres/connection_string.hpp"
 #include "postgres/query_database.hpp"
 #include "postgres/runtime.hpp"
 #include "postgres/session.hpp"

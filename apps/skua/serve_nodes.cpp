@@ -43,7 +43,7 @@ std::vector<postgres::Node> nodes_of(const std::string& url) {
   return postgres::read_nodes(session);
 }
 
-/// Notices that nodes were added, removed or moved.
+/// Notices that nodes were added or removed.
 class NodeList {
  public:
   explicit NodeList(std::string url) : url_(std::move(url)), nodes_(nodes_of(url_)) {

@@ -45,9 +45,9 @@ OWN_PROJECTIONS = ["--kills", "4"]
 LONG_OWN_PROJECTIONS = ["--kills", "30", "--seeds", "3"]
 BROKEN_CONSUMERS = ["--minutes", "0.1"]
 LONG_BROKEN_CONSUMERS = ["--minutes", "10"]
-# Two nodes and a query database with faults. The seeds are random.
-NODES = ["--seconds", "8"]
-LONG_NODES = ["--seconds", "60", "--seeds", "5"]
+# Two nodes and a query database with faults.
+NODES = ["--seed", "1", "--seconds", "8"]
+LONG_NODES = ["--seed", "1", "--seconds", "60", "--seeds", "5"]
 # Why something did not run.
 NO_TIME = "the time of --minutes was over"
 # The exit code of timeout(1) if the time was over.

@@ -207,13 +207,21 @@ Rows ask(Session& session, const std::string& application_name) {
   return session.run(before + sql::session_identity_without_wal.sql);
 }
 
-std::optional<std::string> read_token(Session& session) {
+/// A row of skua.database_token.
+struct DatabaseToken {
+  std::string token;
+  std::optional<std::int64_t> groups_version;
+};
+
+void read_token(Session& session, DatabaseIdentity& database) {
   try {
-    const auto tokens = rows_of<std::string>(session.run(sql::session_token.sql));
-    return tokens.empty() ? std::nullopt : std::optional(tokens.front());
+    for (auto& [token, groups_version] :
+         rows_of<DatabaseToken>(session.run(sql::session_token.sql))) {
+      database.token = std::move(token);
+      database.groups_version = groups_version;
+    }
   } catch (const DefectError&) {
     // The role may not read this table.
-    return std::nullopt;
   }
 }
 
@@ -328,7 +336,7 @@ SessionFacts set_up_session(Session& session, const std::string& application_nam
   database.wal_end = identity.wal_end;
   database.wal_flushed = identity.wal_flushed;
   database.system = std::move(identity.system);
-  if (identity.has_token) database.token = read_token(session);
+  if (identity.has_token) read_token(session, database);
   return facts;
 }
 

@@ -31,4 +31,5 @@ CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_inser
   NULL::text, NULL::int8, NULL::int8, NULL::text;
 
 -- name: session_token
-SELECT token FROM skua.database_token;
+-- Versions before the migration 0089 have no groups_version.
+SELECT token, (to_jsonb(t) ->> 'groups_version')::int8 FROM skua.database_token AS t;

@@ -22,6 +22,8 @@ struct DatabaseIdentity {
   std::string oid;
   /// The content of skua.database_token.
   std::optional<std::string> token = std::nullopt;
+  /// Counts the changes of the groups of accounts that the database owns.
+  std::optional<std::int64_t> groups_version = std::nullopt;
   /// Whether the server is a standby, which replays the WAL of another server.
   bool in_recovery = false;
   /// The end of the WAL, in bytes.
@@ -30,11 +32,26 @@ struct DatabaseIdentity {
   std::optional<std::int64_t> wal_flushed = std::nullopt;
 };
 
-/// The address now leads to another database, or to an older state of the database. Data in this
-/// process (account numbers, heads, durable positions) may be wrong.
+/// A difference between a database and the one that answered before.
+struct DatabaseChange {
+  std::string text;
+  /// Whether only the groups of accounts differ, so that the database has lost no rows.
+  bool is_of_groups = false;
+};
+
+/// The address now leads to another database, or to an older state of the database, or the groups
+/// of accounts of the database have changed. Data in this process (account numbers, heads, durable
+/// positions) may be wrong.
 class DatabaseChanged : public ServerError {
  public:
-  explicit DatabaseChanged(const std::string& what) : ServerError(what, "") {}
+  explicit DatabaseChanged(const DatabaseChange& change)
+      : ServerError("the database has changed: " + change.text, ""),
+        is_of_groups_(change.is_of_groups) {}
+
+  bool is_of_groups() const { return is_of_groups_; }
+
+ private:
+  bool is_of_groups_;
 };
 
 /// The text of the error while the server is a standby, and the previous server at its address was
@@ -57,6 +74,9 @@ class DatabaseWatch {
                  std::optional<std::int64_t> flushed);
   /// Notes that the same database has flushed its WAL up to this position.
   void note_flushed(const std::string& url, std::int64_t position);
+  /// Notes that a session noticed the change of the groups, and throws DatabaseChanged, as all
+  /// later calls of `connected` do.
+  [[noreturn]] void groups_changed(const std::string& url);
 
   /// Describes how the database differs from the first one, or returns nothing if it is the same.
   std::optional<std::string> change(const std::string& url) const;
@@ -69,7 +89,7 @@ class DatabaseWatch {
   struct Known {
     std::optional<DatabaseIdentity> identity;
     std::optional<std::int64_t> flushed;
-    std::optional<std::string> change;
+    std::optional<DatabaseChange> change;
     bool was_primary = false;
   };
 

@@ -128,6 +128,7 @@ Session::Session(const std::string& url, const std::string& application_name) : 
     const SessionFacts facts = set_up_session(*this, application_name);
     server_pid_ = facts.server_pid;
     knows_wal_ = facts.database.wal_flushed.has_value();
+    groups_version_ = facts.database.groups_version;
     watch.connected(url, facts.database, flushed);
     outage_monitor().connected();
   } catch (const DatabaseChanged&) {
@@ -153,6 +154,11 @@ bool Session::is_pooled() const {
 void Session::note_wal_position() {
   if (!knows_wal_) return;
   database_watch().note_flushed(url_, query_one<std::int64_t>(sql::session_wal_flushed));
+}
+
+void Session::require_same_groups() {
+  const auto version = query_first<std::int64_t>(sql::session_groups_version);
+  if (version != groups_version_) database_watch().groups_changed(url_);
 }
 
 void Session::begin() {
@@ -221,6 +227,14 @@ void Session::copy(const std::string& table, const std::string& columns, const C
   impl_->noting([&] {
     copy_rows(impl_->connection.handle(),
               "COPY " + table + " (" + columns + ") FROM STDIN (FORMAT binary)", rows.encoded());
+    return true;
+  });
+}
+
+void Session::copy_in(const std::string& target,
+                      const std::function<void(const PutCopy&)>& give) {
+  impl_->noting([&] {
+    send_rows(impl_->connection.handle(), "COPY " + target + " FROM STDIN", give);
     return true;
   });
 }

@@ -64,6 +64,10 @@ class Session {
   void rollback() noexcept;
   bool in_transaction() const;
 
+  /// Throws DatabaseChanged if the groups of accounts of the database are others than when this
+  /// session connected. Otherwise they stay the same until the end of the transaction.
+  void require_same_groups();
+
   /// Runs SQL text without parameters; several statements are allowed outside a transaction block.
   Rows run(const std::string& sql);
   /// Runs one statement without parameters. The extended protocol refuses a text with several
@@ -105,6 +109,12 @@ class Session {
   /// the server converts nothing.
   void copy(const std::string& table, const std::string& columns, const CopyRows& rows);
 
+  /// The function that accepts the next bytes of a COPY.
+  using PutCopy = std::function<void(std::string_view)>;
+  /// Runs `COPY target FROM STDIN` with the text rows that `give` passes to its argument. If `give`
+  /// throws, no row is stored, and the exception leaves the function; the session stays usable.
+  void copy_in(const std::string& target, const std::function<void(const PutCopy&)>& give);
+
   /// Runs `COPY (query) TO STDOUT (options)` and passes each row to `take`, as the server sends it,
   /// with its line end. Returns the number of rows. The memory for one row at a time is used. If
   /// `take` throws, the statement is cancelled, and the exception leaves the function; the session
@@ -128,6 +138,7 @@ class Session {
   const std::string url_;
   int server_pid_ = 0;
   bool knows_wal_ = false;
+  std::optional<std::int64_t> groups_version_;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -20,9 +20,15 @@ ORDER BY c.id;
 SELECT pg_try_advisory_xact_lock(1936422147, $1::int4);
 
 -- name: consumers_insert_lanes
-INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start)
-SELECT $1::int4, n::int2, e.start, e.start
+-- skua.projections_of_nodes compares the moves of groups that had ended in the snapshot of the build.
+INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start, counted_moves, built_during_move)
+SELECT $1::int4, n::int2, e.start, e.start, m.ended, m.is_under_way
 FROM (SELECT skua.change_log_end() AS start) AS e
+CROSS JOIN (
+  SELECT coalesce(array_agg(number ORDER BY number) FILTER (WHERE ended_at IS NOT NULL), '{}') AS ended,
+    coalesce(bool_or(ended_at IS NULL), false) AS is_under_way
+  FROM skua.group_moves
+) AS m
 CROSS JOIN generate_series(0, $2::int4 - 1) AS n;
 
 -- name: consumers_set_running

@@ -125,6 +125,9 @@ void CursorSaver::save_position(postgres::Session& session) {
   if (!has_moved && repositories.empty() && gaps.empty()) return;
   crash_point("before_cursor");
   postgres::Transaction transaction(session);
+  // Otherwise a process that does not yet know that its database has taken groups would move the
+  // cursor ahead of their events.
+  session.require_same_groups();
   tables::save_repositories(session, repositories, options_.resync, clock_.now());
   tables::desynchronize(session, gaps, clock_.now());
   for (std::size_t i = 0; i < moved.size(); ++i) {

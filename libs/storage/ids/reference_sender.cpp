@@ -132,11 +132,12 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
     receive_references(*peer.session, references, clock_.now());
     return Outcome::Sent;
   } catch (const postgres::DatabaseChanged& change) {
-    logger("store")->warn("node {}: {}; all references to its accounts are sent again", name,
-                          change.what());
     peer.session.reset();
     peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
     postgres::database_watch().forget(url);
+    if (change.is_of_groups()) return Outcome::Waits;
+    logger("store")->warn("node {}: {}; all references to its accounts are sent again", name,
+                          change.what());
     return Outcome::Lost;
   } catch (const std::runtime_error& error) {
     logger("store")->warn("node {}: references to its accounts wait: {}", name, error.what());

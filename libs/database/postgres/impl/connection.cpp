@@ -278,6 +278,20 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+namespace {
+
+/// Reads the result of a COPY whose rows were sent.
+void end_copy_in(PGconn* handle, bool sent) {
+  // If the server reported an error, its text explains more than the failed write.
+  const LibpqResult outcome(PQgetResult(handle));
+  while (LibpqResult(PQgetResult(handle)) != nullptr) {
+  }
+  check(handle, outcome.get(), PGRES_COMMAND_OK);
+  if (!sent) throw_sql_error(one_line(PQerrorMessage(handle)), "");
+}
+
+}  // namespace
+
 void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) {
   check(handle, LibpqResult(PQexec(handle, sql.c_str())).get(), PGRES_COPY_IN);
   // The header has the signature, no flags and no extension. The trailer has -1 instead of a number
@@ -293,12 +307,24 @@ void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) 
     sent = send(std::string_view(rows).substr(at, kPiece));
   }
   sent = sent && send(kEnd) && PQputCopyEnd(handle, nullptr) == 1;
-  // If the server reported an error, its text explains more than the failed write.
-  const LibpqResult outcome(PQgetResult(handle));
-  while (LibpqResult(PQgetResult(handle)) != nullptr) {
+  end_copy_in(handle, sent);
+}
+
+void send_rows(pg_conn* handle, const std::string& sql,
+               const std::function<void(const std::function<void(std::string_view)>&)>& give) {
+  check(handle, LibpqResult(PQexec(handle, sql.c_str())).get(), PGRES_COPY_IN);
+  bool sent = true;
+  try {
+    give([&](std::string_view bytes) {
+      sent = sent && PQputCopyData(handle, bytes.data(), static_cast<int>(bytes.size())) == 1;
+    });
+  } catch (...) {
+    PQputCopyEnd(handle, "the rows do not come");
+    while (LibpqResult(PQgetResult(handle)) != nullptr) {
+    }
+    throw;
   }
-  check(handle, outcome.get(), PGRES_COMMAND_OK);
-  if (!sent) throw_sql_error(one_line(PQerrorMessage(handle)), "");
+  end_copy_in(handle, sent && PQputCopyEnd(handle, nullptr) == 1);
 }
 
 namespace {

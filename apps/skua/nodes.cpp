@@ -8,11 +8,13 @@
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database.hpp"
+#include "moves/group_move.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
 #include "settings.hpp"
 #include "tables/network_nodes.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
@@ -31,6 +33,10 @@ std::string read_node_name(const SettingValue& given) {
                   name));
 }
 
+std::optional<std::string> read_optional_node(const SettingValue& given) {
+  return read_node_name(given);
+}
+
 const Option<std::string> kNode({.name = "NODE", .meaning = "The name of a node, such as west"},
                                 read_node_name);
 const Option<OptionalText> kNodeUrl({.name = "--node-url",
@@ -44,6 +50,13 @@ const Option<std::optional<atproto::GroupSet>> kNodeGroups(
      .type = "GROUPS",
      .meaning = "The groups of accounts (0 to 63) that the node owns, such as 0-31"},
     read_groups);
+
+const Option<atproto::GroupSet> kMovedGroups(
+    {.name = "GROUPS", .meaning = "The groups of accounts that move, such as 32-33"}, read_groups);
+const Option<std::optional<std::string>> kTo({.name = "--to",
+                                              .type = "NODE",
+                                              .meaning = "The node that takes the groups"},
+                                             read_optional_node);
 
 void print_missing(postgres::Session& session) {
   if (const auto groups = tables::missing_groups(session)) {
@@ -126,6 +139,17 @@ int nodes_remove(const Invocation& invocation) {
   return copy_list(session);
 }
 
+int nodes_move(const Invocation& invocation) {
+  const atproto::GroupSet groups = invocation[kMovedGroups];
+  const auto to = invocation[kTo];
+  if (!to) throw UsageError("state --to, the node that takes the groups");
+  postgres::Session session = open_query_database(invocation);
+  require_query_database(session);
+  moves::move_groups(session, groups, *to, [](const std::string& line) { print_progress(line); });
+  fmt::print("the groups {} are on the node {}\n", groups.text(), *to);
+  return copy_list(session);
+}
+
 int nodes_sync(const Invocation& invocation) {
   postgres::Session session = open_query_database(invocation);
   require_query_database(session);
@@ -145,6 +169,10 @@ CommandSpecs nodes_commands() {
            "List the nodes, their groups and their problems",
            {kDatabase, kJson},
            nodes_list},
+          {"nodes move",
+           "Move groups of accounts to another node",
+           {kDatabase, required(kMovedGroups), kTo},
+           nodes_move},
           {"nodes remove", "Remove a node from a query database", {kDatabase, node}, nodes_remove},
           {"nodes sync", "Write the list of nodes into all nodes again", {kDatabase}, nodes_sync}};
 }

@@ -363,6 +363,9 @@ void add_node_notes(postgres::Session& session, const Invocation& invocation,
         {fmt::format("no node owns the groups {}: records of their accounts are missing", *groups),
          {list}});
   }
+  if (const auto move = tables::move_under_way(session)) {
+    notes.push_back({move->text() + ". Until then, changes of their accounts are late", {list}});
+  }
   for (const postgres::NodeState& node : postgres::node_states(session)) {
     const auto add = [&](const std::string& text) {
       notes.push_back({fmt::format("the node {} {}", node.name, text), {list}});

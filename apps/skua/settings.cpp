@@ -122,7 +122,8 @@ std::chrono::seconds read_audit_interval(const SettingValue& given) {
 }
 
 atproto::GroupSet read_groups(const SettingValue& given) {
-  if (const auto groups = atproto::GroupSet::parse(given.value)) return *groups;
+  const auto groups = atproto::GroupSet::parse(given.value);
+  if (groups && !groups->has_none()) return *groups;
   throw UsageError(
       fmt::format("{}: '{}' are no groups: name numbers from 0 to 63 and ranges of them, such as "
                   "0-31,40",

@@ -37,11 +37,13 @@ $$;
 COMMENT ON FUNCTION skua.shared_tables() IS 'The tables of skua that views and questions read and whose rows belong to the account of the column did. In a query database they have the tables of the nodes as children.';
 
 -- Records of one account, such as its likes, are on one node. Each node counts its own, so the sum over the nodes is the number.
-CREATE OR REPLACE FUNCTION skua.summed_projections() RETURNS TABLE (name text, key_columns text[])
+-- A projection that stores more than sums, such as the counted tags of each post, does not learn which records groups brought
+-- with them. Its sums are wrong from the end of a move until both nodes have built it again.
+CREATE OR REPLACE FUNCTION skua.summed_projections() RETURNS TABLE (name text, key_columns text[], stores_only_sums boolean)
 LANGUAGE sql IMMUTABLE AS $$
-  VALUES ('post_stats', '{actor_id,rkey}'::text[]), ('actor_stats', '{actor_id}'), ('tag_trends', '{hour,tag}')
+  VALUES ('post_stats', '{actor_id,rkey}'::text[], true), ('actor_stats', '{actor_id}', true), ('tag_trends', '{hour,tag}', false)
 $$;
-COMMENT ON FUNCTION skua.summed_projections() IS 'The projections that a query database reads, and their keys. The other columns are sums over the nodes. A node cannot build other projections that are part of Skua, because these read records of other accounts.';
+COMMENT ON FUNCTION skua.summed_projections() IS 'The projections that a query database reads, their keys, and whether their tables have nothing but the sums. The other columns are sums over the nodes. A node cannot build other projections that are part of Skua, because these read records of other accounts.';
 
 CREATE OR REPLACE FUNCTION skua.has_sort_at(table_name text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -79,42 +81,74 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION skua.range_columns(text) IS 'The columns of a view of a range: those of the table, with the CID of each reference.';
 
-CREATE OR REPLACE FUNCTION skua.show_ranges() RETURNS void
+-- While groups move away, the query database reads the former ranges until it reads the groups from the other node.
+CREATE OR REPLACE FUNCTION skua.shown_ranges() RETURNS TABLE (first_group int4, last_group int4)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY SELECT r.first_group, r.last_group
+  FROM (
+    SELECT owned FROM skua.account_groups
+    UNION ALL
+    SELECT ARRAY(SELECT unnest(g.owned || m.groups) ORDER BY 1) FROM skua.account_groups AS g, skua.group_moves AS m
+    WHERE m.phase = 'leave'
+  ) AS s
+  CROSS JOIN LATERAL skua.group_ranges(s.owned) AS r
+  GROUP BY 1, 2;
+END
+$$;
+COMMENT ON FUNCTION skua.shown_ranges() IS 'The ranges of groups for which a node has views.';
+
+CREATE OR REPLACE FUNCTION skua.add_ranges() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   groups record;
   part record;
-  shared text;
   projection text;
 BEGIN
-  PERFORM skua.hide_ranges();
   SELECT * INTO STRICT groups FROM skua.account_groups;
-  CREATE SCHEMA node_ranges;
+  CREATE SCHEMA IF NOT EXISTS node_ranges;
   COMMENT ON SCHEMA node_ranges IS 'What a query database reads: the rows of the accounts that this node owns, with a view for each table and each range of groups.';
   FOR part IN
-    SELECT t.name, t.key_column, r.first_group, r.last_group FROM skua.divided_tables() AS t, skua.group_ranges(groups.owned) AS r
+    SELECT t.name, t.key_column, r.first_group, r.last_group FROM skua.divided_tables() AS t, skua.shown_ranges() AS r
   LOOP
-    EXECUTE format('CREATE VIEW node_ranges.%I AS SELECT %s%s FROM bsky.%I AS t WHERE t.%I >= %s%s',
+    EXECUTE format('CREATE OR REPLACE VIEW node_ranges.%I AS SELECT %s%s FROM bsky.%I AS t WHERE t.%I >= %s%s',
       format('%s_%s_%s', part.name, part.first_group, part.last_group), skua.range_columns(part.name),
       CASE WHEN skua.has_sort_at(part.name) THEN ', least(t.created_at, t.indexed_at) AS sort_at' ELSE '' END,
       part.name, part.key_column, skua.group_bound(part.first_group, groups.group_shift),
       CASE WHEN part.last_group = 63 THEN ''
         ELSE format(' AND t.%I < %s', part.key_column, skua.group_bound(part.last_group + 1, groups.group_shift)) END);
   END LOOP;
-  FOR shared IN SELECT name FROM skua.shared_tables() LOOP
-    EXECUTE format('CREATE VIEW node_ranges.%I AS SELECT * FROM skua.%1$I AS t WHERE bsky.account_group(t.did) = ANY (%L::int4[])',
-      shared, groups.owned);
+  FOR part IN SELECT t.name, r.first_group, r.last_group FROM skua.shared_tables() AS t, skua.shown_ranges() AS r LOOP
+    EXECUTE format('CREATE OR REPLACE VIEW node_ranges.%I AS SELECT * FROM skua.%I AS t WHERE bsky.account_group(t.did) BETWEEN %s AND %s',
+      format('%s_%s_%s', part.name, part.first_group, part.last_group), part.name, part.first_group, part.last_group);
   END LOOP;
   FOR projection IN SELECT name FROM skua.summed_projections() LOOP
-    EXECUTE format('CREATE VIEW node_ranges.%I AS SELECT * FROM bsky.%1$I', projection);
+    EXECUTE format('CREATE OR REPLACE VIEW node_ranges.%I AS SELECT * FROM bsky.%1$I', projection);
   END LOOP;
-  CREATE VIEW node_ranges.projections AS
-  SELECT p.name, c.lag FROM skua.summed_projections() AS p CROSS JOIN LATERAL skua.consumer_progress(p.name) AS c;
-  CREATE VIEW node_ranges.collections AS SELECT id, nsid FROM bsky.collections;
-  CREATE VIEW node_ranges.state AS
+  CREATE OR REPLACE VIEW node_ranges.projections AS
+  SELECT p.name, c.lag, b.counted_moves, b.built_during_move
+  FROM skua.summed_projections() AS p
+  CROSS JOIN LATERAL skua.consumer_progress(p.name) AS c
+  CROSS JOIN LATERAL (
+    SELECT l.counted_moves, l.built_during_move
+    FROM skua.consumers AS k JOIN skua.consumer_lanes AS l ON l.consumer_id = k.id
+    WHERE k.name = p.name AND k.role = 'live' LIMIT 1
+  ) AS b;
+  CREATE OR REPLACE VIEW node_ranges.collections AS SELECT id, nsid FROM bsky.collections;
+  CREATE OR REPLACE VIEW node_ranges.state AS
   SELECT (SELECT max(event_time) FROM skua.cursors WHERE source NOT LIKE 'labeler:%' AND event_time > 'epoch') AS read_up_to,
     EXISTS (SELECT FROM skua.waiting_references) AS has_waiting, EXISTS (SELECT FROM skua.filter) AS has_filter,
     (SELECT string_agg(format('%s for %s', collection, keep), ', ' ORDER BY collection) FROM skua.retention) AS kept;
+END
+$$;
+COMMENT ON FUNCTION skua.add_ranges() IS 'Makes the views that a query database reads and that do not exist yet.';
+REVOKE EXECUTE ON FUNCTION skua.add_ranges() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.show_ranges() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM skua.hide_ranges();
+  PERFORM skua.add_ranges();
 END
 $$;
 COMMENT ON FUNCTION skua.show_ranges() IS 'Makes the views that a query database reads, for the groups that this node owns.';
@@ -192,7 +226,6 @@ DECLARE
   server text := 'node_' || node;
   shift int4 := (SELECT group_shift FROM skua.account_groups);
   part record;
-  shared text;
   projection text;
 BEGIN
   PERFORM skua.drop_node(node);
@@ -211,15 +244,18 @@ BEGIN
       part.view, part.name, skua.group_bound(part.first_group, shift), skua.group_bound(part.last_group + 1, shift),
       server, 'node_ranges', part.view);
   END LOOP;
-  FOR shared IN SELECT name FROM skua.shared_tables() LOOP
-    EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (skua.%I) SERVER %I OPTIONS (schema_name %L, table_name %2$L)',
-                   shared || '_of_' || node, shared, server, 'node_ranges');
+  FOR part IN
+    SELECT t.name, format('%s_%s_%s', t.name, r.first_group, r.last_group) AS view
+    FROM skua.shared_tables() AS t, skua.group_ranges(owned) AS r
+  LOOP
+    EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (skua.%I) SERVER %I OPTIONS (schema_name %L, table_name %1$L)',
+                   part.view, part.name, server, 'node_ranges');
   END LOOP;
   FOR projection IN SELECT name FROM skua.summed_projections() LOOP
     EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (node_tables.%I) SERVER %I OPTIONS (schema_name %L, table_name %2$L)',
                    projection || '_of_' || node, projection, server, 'node_ranges');
   END LOOP;
-  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (name text, lag interval) SERVER %I '
+  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (name text, lag interval, counted_moves int8[], built_during_move boolean) SERVER %I '
                  'OPTIONS (schema_name %L, table_name %L, use_remote_estimate %L)', 'projections_of_' || node, server, 'node_ranges', 'projections', 'false');
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (id int4, nsid text) SERVER %I OPTIONS (schema_name %L, table_name %L)',
                  'collections_of_' || node, server, 'node_ranges', 'collections');
@@ -291,34 +327,102 @@ $$;
 COMMENT ON FUNCTION skua.node_states() IS 'The nodes of a query database: their groups, the time of the newest event that each has read, whether references to other nodes wait, whether it has a filter, how long it keeps records, and why it cannot be read.';
 REVOKE EXECUTE ON FUNCTION skua.node_states() FROM PUBLIC;
 
-CREATE OR REPLACE FUNCTION skua.projections_of_nodes(projection text) RETURNS TABLE (node text, lag interval)
+-- Reads one node, and fails if it cannot be read.
+CREATE OR REPLACE FUNCTION skua.projection_of_node(node text, projection text) RETURNS TABLE (lag interval, counted_moves int8[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  FOR node IN SELECT n.name FROM skua.nodes AS n ORDER BY 1 LOOP
-    BEGIN
-      EXECUTE format('SELECT p.lag FROM node_tables.%I AS p WHERE p.name = %L', 'projections_of_' || node, projection) INTO lag;
-    EXCEPTION WHEN OTHERS THEN
-      lag := NULL;
-    END;
-    RETURN NEXT;
-  END LOOP;
+  RETURN QUERY EXECUTE format('SELECT p.lag, p.counted_moves FROM node_tables.%I AS p WHERE p.name = %L AND NOT p.built_during_move',
+                              'projections_of_' || node, projection);
 END
 $$;
-COMMENT ON FUNCTION skua.projections_of_nodes(text) IS 'The nodes of a query database, and how far a projection of each is behind. Null: the node has not built it, or cannot be read.';
+COMMENT ON FUNCTION skua.projection_of_node(text, text) IS 'How far the projection of a node is behind, and the moves of groups before it was built. No row: the node has not built it, or has built it while groups moved.';
+
+-- The records of groups that moved count on the node that they left until it builds the projection again, and on the other
+-- node from its next build on. The sums are right if neither or both have been built since.
+CREATE OR REPLACE FUNCTION skua.uneven_nodes(projection text, counted jsonb) RETURNS TABLE (node text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  RETURN QUERY SELECT DISTINCT unnest(u.nodes)
+  FROM skua.group_moves AS m
+  JOIN skua.summed_projections() AS p ON p.name = projection
+  CROSS JOIN LATERAL (
+    SELECT array_agg(c.key) AS nodes, count(*) AS number, count(*) FILTER (WHERE c.value @> to_jsonb(m.number)) AS built_since
+    FROM jsonb_each(counted) AS c
+    WHERE c.key IN (m.from_node, m.to_node)
+  ) AS u
+  WHERE m.phase IN ('clean', 'done') AND u.built_since < u.number
+    AND NOT (p.stores_only_sums AND u.number = 2 AND u.built_since = 0);
+END
+$$;
+COMMENT ON FUNCTION skua.uneven_nodes(text, jsonb) IS 'The nodes that must build a projection again, because groups have moved and the sums over the nodes are wrong without it. The object has the moves that the projection of each node has counted.';
+
+CREATE OR REPLACE FUNCTION skua.projections_of_nodes(projection text) RETURNS TABLE (node text, lag interval)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+DECLARE
+  counted jsonb := '{}';
+  lags jsonb := '{}';
+  present record;
+BEGIN
+  FOR node IN SELECT n.name FROM skua.nodes AS n LOOP
+    BEGIN
+      SELECT * INTO present FROM skua.projection_of_node(node, projection);
+      IF FOUND THEN
+        counted := counted || jsonb_build_object(node, present.counted_moves);
+        lags := lags || jsonb_build_object(node, present.lag);
+      END IF;
+    EXCEPTION WHEN OTHERS THEN
+      NULL;
+    END;
+  END LOOP;
+  RETURN QUERY SELECT n.name, CASE WHEN u.node IS NULL THEN (lags ->> n.name)::interval END
+  FROM skua.nodes AS n LEFT JOIN skua.uneven_nodes(projection, counted) AS u ON u.node = n.name
+  ORDER BY 1;
+END
+$$;
+COMMENT ON FUNCTION skua.projections_of_nodes(text) IS 'The nodes of a query database, and how far a projection of each is behind. Null: the node has not built it, has not built it again since groups moved, or cannot be read.';
 
 -- A node that goes away during a question makes it fail. Without rows, views would show zero as the sum.
 CREATE OR REPLACE FUNCTION skua.each_node_has(projection text) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
+  counted jsonb := '{}';
+  present record;
   node text;
-  lag interval;
-  each_has boolean := true;
 BEGIN
   FOR node IN SELECT n.name FROM skua.nodes AS n ORDER BY 1 LOOP
-    EXECUTE format('SELECT p.lag FROM node_tables.%I AS p WHERE p.name = %L', 'projections_of_' || node, projection) INTO lag;
-    each_has := each_has AND lag IS NOT NULL;
+    SELECT * INTO present FROM skua.projection_of_node(node, projection);
+    IF NOT FOUND THEN
+      RETURN false;
+    END IF;
+    counted := counted || jsonb_build_object(node, present.counted_moves);
   END LOOP;
-  RETURN each_has;
+  RETURN NOT EXISTS (SELECT FROM skua.uneven_nodes(projection, counted));
 END
 $$;
-COMMENT ON FUNCTION skua.each_node_has(text) IS 'True if all nodes have built a projection. An error if one of them cannot be read.';
+COMMENT ON FUNCTION skua.each_node_has(text) IS 'True if all nodes have built a projection, and their sums count each record once. An error if one of them cannot be read.';
+
+CREATE OR REPLACE FUNCTION skua.mentions_of(first_account int8, last_account int8)
+RETURNS TABLE (actor_id int8, collection_id int4, rkey int8)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  one record;
+BEGIN
+  FOR one IN
+    SELECT t.name, a.attname AS account,
+      coalesce('t.' || k.attname, 'NULL') AS rkey,
+      coalesce('t.' || c.attname, f.collection_id::text, CASE WHEN t.name = 'posts' THEN '1' ELSE '0' END) AS collection
+    FROM skua.divided_tables() AS t
+    JOIN pg_attribute AS a ON a.attrelid = format('bsky.%I', t.name)::regclass AND a.attname LIKE '%\_actor' AND NOT a.attisdropped
+    CROSS JOIN LATERAL (SELECT regexp_replace(a.attname, '_actor$', '') AS stem) AS s
+    LEFT JOIN pg_attribute AS k ON k.attrelid = a.attrelid AND k.attname = s.stem || '_rkey'
+    LEFT JOIN pg_attribute AS c ON c.attrelid = a.attrelid AND c.attname = s.stem || '_collection'
+    LEFT JOIN skua.record_fields AS f ON f.table_name = t.name AND f.column_name = s.stem
+  LOOP
+    RETURN QUERY EXECUTE format('SELECT DISTINCT t.%I, %s::int4, %s::int8 FROM bsky.%I AS t WHERE t.actor_id BETWEEN $1 AND $2 AND t.%1$I IS NOT NULL',
+                                one.account, one.collection, one.rkey, one.name) USING first_account, last_account;
+  END LOOP;
+  RETURN QUERY SELECT DISTINCT m, 0, NULL::int8 FROM bsky.posts AS p, unnest(p.mentions) AS m
+    WHERE p.actor_id BETWEEN first_account AND last_account;
+END
+$$;
+COMMENT ON FUNCTION skua.mentions_of(int8, int8) IS 'The accounts and records that records of these accounts mention. The key is null: an account alone. With account 0, the key is that of a URI.';

@@ -52,10 +52,28 @@ TEST(GroupSet, is_read_in_any_order) {
 }
 
 TEST(GroupSet, refuses_what_names_no_groups) {
-  for (const char* text : {"", ",", "1,", ",1", "64", "0-64", "3-2", "-1", "1-", "a", " 1", "1 ",
+  for (const char* text : {",", "1,", ",1", "64", "0-64", "3-2", "-1", "1-", "a", " 1", "1 ",
                            "1-2-3", "+1", "001", "0x1"}) {
     EXPECT_FALSE(GroupSet::parse(text)) << text;
   }
+}
+
+TEST(GroupSet, may_be_empty) {
+  const auto none = GroupSet::parse("").value();
+  EXPECT_TRUE(none.has_none());
+  EXPECT_EQ(none.list(), "");
+  EXPECT_EQ(none.text(), "none");
+  EXPECT_FALSE(none.has_account("did:plc:a"));
+  EXPECT_TRUE(GroupSet().has_all_of(none));
+  EXPECT_FALSE(GroupSet().has_any_of(none));
+}
+
+TEST(GroupSet, compares_sets) {
+  const auto some = GroupSet::parse("3-5").value();
+  EXPECT_TRUE(some.has_all_of(GroupSet::parse("4").value()));
+  EXPECT_FALSE(some.has_all_of(GroupSet::parse("4,6").value()));
+  EXPECT_TRUE(some.has_any_of(GroupSet::parse("4,6").value()));
+  EXPECT_FALSE(some.has_any_of(GroupSet::parse("6").value()));
 }
 
 TEST(GroupSet, has_the_accounts_of_its_groups) {

@@ -20,9 +20,9 @@ std::optional<DatabaseChange> difference(const DatabaseIdentity& known,
     return one && other && *one != *other;
   };
   if (differs(known.system, found.system)) {
-    return DatabaseChange{fmt::format(
-        "another cluster answers (system identifier {}, and it was {})", *found.system,
-        *known.system)};
+    return DatabaseChange{
+        fmt::format("another cluster answers (system identifier {}, and it was {})", *found.system,
+                    *known.system)};
   }
   if (known.oid != found.oid || differs(known.token, found.token)) {
     return DatabaseChange{"the database was dropped and created again"};

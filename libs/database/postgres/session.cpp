@@ -231,8 +231,7 @@ void Session::copy(const std::string& table, const std::string& columns, const C
   });
 }
 
-void Session::copy_in(const std::string& target,
-                      const std::function<void(const PutCopy&)>& give) {
+void Session::copy_in(const std::string& target, const std::function<void(const PutCopy&)>& give) {
   impl_->noting([&] {
     send_rows(impl_->connection.handle(), "COPY " + target + " FROM STDIN", give);
     return true;

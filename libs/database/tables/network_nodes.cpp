@@ -20,6 +20,13 @@ struct Overlap {
   std::string groups;
 };
 
+/// A row of network_move.
+struct MoveRow {
+  std::string from;
+  std::string to;
+  std::string groups;
+};
+
 /// Throws NodeError unless the new node fits to those of the query database.
 void require_new(postgres::Session& session, const Node& node) {
   for (const Node& other : postgres::read_nodes(session)) {
@@ -36,6 +43,10 @@ void require_new(postgres::Session& session, const Node& node) {
         "`skua nodes remove {}`",
         overlap->name, atproto::GroupSet::parse(overlap->groups).value().text(), overlap->name));
   }
+}
+
+void require_no_move(postgres::Session& session) {
+  if (const auto move = move_under_way(session)) throw NodeError(move->text());
 }
 
 /// Makes an empty database a query database. Does nothing if it is one.
@@ -89,6 +100,7 @@ void add_node(postgres::Session& session, const std::string& name, const std::st
   postgres::Transaction transaction(session);
   postgres::require_foreign_tables(session);
   make_query_database(session);
+  require_no_move(session);
   require_new(session, node);
   const auto key = load_number_key(session);
   if (!key) {
@@ -107,6 +119,7 @@ bool remove_node(postgres::Session& session, const std::string& name) {
   bool exists = false;
   for (const Node& node : postgres::read_nodes(session)) exists = exists || node.name == name;
   if (!exists) return false;
+  require_no_move(session);
   session.execute(sql::network_delete, name);
   session.execute(sql::network_drop_server, name);
   transaction.commit();
@@ -132,6 +145,19 @@ std::vector<std::string> copy_nodes(postgres::Session& session) {
   return problems;
 }
 
+std::string MoveUnderWay::text() const {
+  return fmt::format(
+      "the groups {} are being moved from {} to {}, and `skua nodes move {} --to {}` ends that",
+      groups.text(), from, to, groups.text(), to);
+}
+
+std::optional<MoveUnderWay> move_under_way(postgres::Session& session) {
+  auto row = session.query_first<MoveRow>(sql::network_move);
+  if (!row) return std::nullopt;
+  return MoveUnderWay{std::move(row->from), std::move(row->to),
+                      atproto::GroupSet::parse(row->groups).value()};
+}
+
 std::optional<std::string> missing_groups(postgres::Session& session) {
   const auto list = session.query_one<std::string>(sql::network_missing);
   if (list.empty()) return std::nullopt;
@@ -140,6 +166,7 @@ std::optional<std::string> missing_groups(postgres::Session& session) {
 
 std::vector<CheckedNode> check_nodes(postgres::Session& session) {
   std::vector<CheckedNode> states;
+  const auto move = move_under_way(session);
   for (Node& node : postgres::read_nodes(session)) {
     CheckedNode state{std::move(node), {}};
     try {
@@ -149,7 +176,9 @@ std::vector<CheckedNode> check_nodes(postgres::Session& session) {
         state.problem = fmt::format("its database {}: run `skua migrate` with it", changes.text());
       } else if (const auto owned = load_account_groups(remote).owned;
                  owned.list() != state.node.owned) {
-        state.problem = fmt::format("its database owns the groups {}", owned.text());
+        const bool moves = move && (state.node.name == move->from || state.node.name == move->to);
+        state.problem =
+            moves ? move->text() : fmt::format("its database owns the groups {}", owned.text());
       } else if (load_number_key(remote) != load_number_key(session)) {
         state.problem = "its database has another key of account numbers";
       }

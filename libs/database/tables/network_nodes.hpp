@@ -24,6 +24,20 @@ bool remove_node(postgres::Session& session, const std::string& name);
 /// nodes that it did not reach.
 std::vector<std::string> copy_nodes(postgres::Session& session);
 
+/// A move of groups between nodes that has not ended (ADR 21).
+struct MoveUnderWay {
+  std::string from;
+  std::string to;
+  atproto::GroupSet groups;
+
+  /// Says what moves, and which command ends the move.
+  std::string text() const;
+};
+
+/// Returns the move that is under way in the network of this query database. skua_reader may read
+/// it.
+std::optional<MoveUnderWay> move_under_way(postgres::Session& session);
+
 /// Returns the groups that no node owns, such as `32-63`; nothing if every group has a node.
 std::optional<std::string> missing_groups(postgres::Session& session);
 

@@ -29,6 +29,13 @@ DELETE FROM skua.nodes WHERE name = $1;
 -- name: network_clear
 DELETE FROM skua.nodes;
 
+-- name: network_move
+-- The move of groups that is under way.
+SELECT from_node, to_node, array_to_string(groups, ',')
+FROM skua.group_moves
+WHERE phase NOT IN ('done', 'returned')
+LIMIT 1;
+
 -- name: network_drop_server
 SELECT skua.drop_node($1::text);
 

@@ -31,6 +31,7 @@ AccountGroup account_group(std::string_view did) {
 
 std::optional<GroupSet> GroupSet::parse(std::string_view text) {
   std::uint64_t bits = 0;
+  if (text.empty()) return GroupSet(bits);
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view part = text.substr(begin, end - begin);
@@ -45,6 +46,7 @@ std::optional<GroupSet> GroupSet::parse(std::string_view text) {
 }
 
 std::string GroupSet::text() const {
+  if (has_none()) return "none";
   std::string text;
   for (unsigned group = 0; group < kAccountGroups; ++group) {
     if (!has(static_cast<AccountGroup>(group))) continue;

@@ -54,8 +54,8 @@ std::string one_line(std::string_view text);
 /// waits until the server has processed all of them. Throws SqlError.
 void copy_rows(pg_conn* handle, const std::string& sql, const std::string& rows);
 
-/// Runs a `COPY ... FROM STDIN` with the bytes that `give` passes to its argument. If `give` throws,
-/// abandons the COPY and throws the same exception. Throws SqlError.
+/// Runs a `COPY ... FROM STDIN` with the bytes that `give` passes to its argument. If `give`
+/// throws, abandons the COPY and throws the same exception. Throws SqlError.
 void send_rows(pg_conn* handle, const std::string& sql,
                const std::function<void(const std::function<void(std::string_view)>&)>& give);
 

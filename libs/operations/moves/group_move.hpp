@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "atproto/account_group.hpp"
+#include "postgres/session.hpp"
+
+namespace skua::moves {
+
+/// What a move does at this moment, for the user. It may be called often.
+using Progress = std::function<void(const std::string&)>;
+
+/// Moves groups of accounts from the node that owns them to another one, while everything runs (ADR
+/// 21). Each step can be repeated: a call with the same groups and node continues a move that was
+/// interrupted. A call with the node that the groups came from takes a move back whose groups have
+/// not arrived yet. One thread, which blocks until the end. Throws NodeError if the move is not
+/// possible, and postgres::SqlError.
+void move_groups(postgres::Session& query_database, const atproto::GroupSet& groups,
+                 const std::string& to, const Progress& progress);
+
+}  // namespace skua::moves

@@ -1,0 +1,217 @@
+-- In the query database.
+
+-- name: moves_lock
+SELECT pg_try_advisory_lock(1936422148, 89);
+
+-- name: moves_unlock
+SELECT pg_advisory_unlock(1936422148, 89);
+
+-- name: moves_under_way
+SELECT number, from_node, to_node, array_to_string(groups, ','), phase
+FROM skua.group_moves
+WHERE phase NOT IN ('done', 'returned')
+ORDER BY number
+LIMIT 1;
+
+-- name: moves_begin
+INSERT INTO skua.group_moves (number, phase, from_node, to_node, groups)
+SELECT coalesce(max(number), 0) + 1, 'leave', $1, $2, string_to_array($3, ',')::int4[] FROM skua.group_moves
+RETURNING number;
+
+-- name: moves_set_phase
+UPDATE skua.group_moves
+SET phase = $2::text, ended_at = CASE WHEN $2::text IN ('done', 'returned') THEN clock_timestamp() END
+WHERE number = $1::int8;
+
+-- name: moves_set_owners
+UPDATE skua.nodes AS n
+SET owned = ARRAY(
+  SELECT g FROM generate_series(0, 63) AS g
+  WHERE CASE WHEN g = ANY (m.groups) THEN n.name = m.to_node ELSE g = ANY (n.owned) END)
+FROM skua.group_moves AS m
+WHERE m.number = $1::int8;
+
+-- name: moves_set_positions
+UPDATE skua.group_moves
+SET left_timeline = $2::int4, left_pos = $3::int8, arrived_timeline = $4::int4, arrived_pos = $5::int8, rows = $6::int8
+WHERE number = $1::int8;
+
+-- On a node.
+
+-- fragment: writers
+-- The sessions that may write rows of accounts, or a state that depends on the groups. The others need not end.
+FROM pg_stat_activity AS a
+WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.backend_type = 'client backend'
+  AND a.application_name ~ '^skua '
+  AND a.application_name !~ '^skua (query|export|serve|pull|page|status|doctor|nodes|check|watch|disk|stop|migrate|change log|consumers)'
+
+-- name: moves_facts
+SELECT (SELECT coalesce(string_agg(source, ', ' ORDER BY source), '') FROM skua.cursors WHERE source ~ '^(relay|jetstream|tap):'),
+  EXISTS (SELECT 1 FROM skua.cursors WHERE source LIKE 'tap:%'),
+  (SELECT concat_ws(' ', collections, dids, excluded, retention) FROM skua.filter_state),
+  EXISTS (SELECT 1 FROM skua.dropped_indexes),
+  EXISTS (SELECT 1 FROM skua.backfill_hosts WHERE state IN ('none', 'listing') AND what NOT LIKE 'audit:%'),
+  (
+    SELECT min(a.usename)
+    {{writers}} AND NOT pg_has_role(a.usename, 'USAGE') AND NOT pg_has_role('pg_signal_backend', 'USAGE')
+  );
+
+-- name: moves_of_node
+SELECT phase, parts, parts_done, rows, left_timeline, left_pos, arrived_timeline, arrived_pos, coalesce(cursors::text, '[]')
+FROM skua.group_moves
+WHERE number = $1::int8;
+
+-- name: moves_change_version
+-- Waits for each save of a cursor that is under way. Later saves of a process that does not know the new groups fail.
+UPDATE skua.database_token SET groups_version = groups_version + 1;
+
+-- name: moves_leave
+UPDATE skua.account_groups SET owned = ARRAY(SELECT g FROM unnest(owned) AS g WHERE g <> ALL (string_to_array($1, ',')::int4[]) ORDER BY g);
+
+-- name: moves_take
+UPDATE skua.account_groups SET owned = ARRAY(SELECT unnest(owned || string_to_array($1, ',')::int4[]) ORDER BY 1);
+
+-- name: moves_note_leave
+-- Everything up to these cursors is in the tables, because no cursor is saved until the end of this transaction.
+INSERT INTO skua.group_moves (number, phase, from_node, to_node, groups, cursors)
+SELECT $1::int8, 'leave', $2, $3, string_to_array($4, ',')::int4[],
+  coalesce((SELECT jsonb_agg(jsonb_build_object('source', source, 'cursor', cursor, 'event_time', event_time)) FROM skua.cursors), '[]');
+
+-- name: moves_note_arrival
+INSERT INTO skua.group_moves (number, phase, from_node, to_node, groups, parts)
+VALUES ($1::int8, 'copy', $2, $3, string_to_array($4, ',')::int4[], $5::int4)
+ON CONFLICT (number) DO NOTHING;
+
+-- name: moves_add_ranges
+SELECT skua.add_ranges();
+
+-- name: moves_show_ranges
+SELECT skua.show_ranges();
+
+-- name: moves_now
+SELECT clock_timestamp();
+
+-- name: moves_end_sessions
+-- Returns the number of sessions that began before, and asks them to end.
+SELECT count(pg_terminate_backend(a.pid))
+{{writers}} AND a.backend_start < $1::timestamptz;
+
+-- name: moves_note_left
+UPDATE skua.group_moves
+SET left_pos = skua.change_log_end(), left_timeline = (SELECT timeline FROM skua.change_log_state)
+WHERE number = $1::int8 AND left_pos IS NULL;
+
+-- name: moves_rewind
+-- The node reads the events of its new groups again from where the other node has stopped. Events that it knows change nothing.
+INSERT INTO skua.cursors AS c (source, cursor, event_time, saved_at)
+SELECT f.source, f.cursor, f.event_time, clock_timestamp()
+FROM jsonb_to_recordset($1::text::jsonb) AS f(source text, cursor int8, event_time timestamptz)
+ON CONFLICT (source) DO UPDATE SET cursor = EXCLUDED.cursor, event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at
+WHERE EXCLUDED.cursor < c.cursor;
+
+-- name: moves_settle_handles
+-- Two accounts of this node must not own the same handle. The newer claim keeps it, unless a look-up confirmed the other one.
+-- Both are looked up again.
+WITH contested AS (
+  SELECT a.id, row_number() OVER (PARTITION BY a.handle ORDER BY a.handle_valid IS TRUE DESC, a.handle_time DESC NULLS LAST, a.id DESC) AS place
+  FROM bsky.actors AS a
+  WHERE a.handle IN (
+    SELECT b.handle FROM bsky.actors AS b
+    WHERE (b.id >> 57)::int4 = ANY (string_to_array($1, ',')::int4[]) AND b.handle IS NOT NULL
+      AND EXISTS (SELECT 1 FROM bsky.actors AS o WHERE o.handle = b.handle AND o.id <> b.id))
+)
+UPDATE bsky.actors AS a
+SET handle = CASE WHEN c.place = 1 THEN a.handle END, handle_check_due = least(a.handle_check_due, clock_timestamp())
+FROM contested AS c
+WHERE c.id = a.id;
+
+-- name: moves_note_arrived
+UPDATE skua.group_moves
+SET phase = 'done', ended_at = clock_timestamp(), arrived_pos = skua.change_log_end(),
+  arrived_timeline = (SELECT timeline FROM skua.change_log_state)
+WHERE number = $1::int8;
+
+-- name: moves_end_of_node
+UPDATE skua.group_moves SET phase = $2::text, ended_at = clock_timestamp() WHERE number = $1::int8;
+
+-- name: moves_part_done
+UPDATE skua.group_moves SET parts_done = parts_done + 1, rows = rows + $2::int8 WHERE number = $1::int8;
+
+-- name: moves_set_parts
+UPDATE skua.group_moves SET parts = $2::int4, parts_done = 0 WHERE number = $1::int8;
+
+-- name: moves_rows_of_group
+-- An estimate, from the statistics of the tables.
+SELECT (sum(greatest(c.reltuples, 0)) / (SELECT greatest(cardinality(owned), 1) FROM skua.account_groups))::int8
+FROM skua.record_tables AS t
+JOIN pg_class AS c ON c.oid = format('bsky.%I', t.name)::regclass;
+
+-- name: moves_tables
+-- The tables whose rows belong to the account in a column, their columns, and the values that are copied.
+SELECT 'bsky.' || quote_ident(d.name), quote_ident(d.key_column),
+  string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), skua.range_columns(d.name)
+FROM skua.divided_tables() AS d
+JOIN pg_attribute AS a ON a.attrelid = format('bsky.%I', d.name)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+WHERE d.name NOT IN ('actors', 'rkeys')
+GROUP BY d.name, d.key_column
+ORDER BY d.name;
+
+-- name: moves_columns
+-- The columns of a table, without those of $2.
+SELECT quote_ident(a.attname)
+FROM pg_attribute AS a
+WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL ($2::text[])
+ORDER BY a.attnum;
+
+-- name: moves_waiting_consumer
+-- A projection whose tables do not have all changes of the groups that have left.
+SELECT c.name
+FROM skua.consumers AS c
+JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
+JOIN skua.group_moves AS m ON m.number = $1::int8
+WHERE c.kind = 'projection' AND c.role = 'live' AND c.state = 'running' AND NOT c.paused
+  AND least(l.pos, l.waiting_pos) < m.left_pos
+ORDER BY 1
+LIMIT 1;
+
+-- name: moves_projections
+-- The projections that are wrong until they are built again.
+SELECT name
+FROM skua.consumers
+WHERE kind = 'projection' AND role = 'live'
+  AND name NOT IN (SELECT p.name FROM skua.summed_projections() AS p WHERE p.stores_only_sums)
+ORDER BY 1;
+
+-- name: moves_remove_posts
+-- A reference without a CID relies on the row of its post (ADR 16), which then stays without content.
+WITH moved AS (SELECT string_to_array($3, ',')::int4[] AS groups)
+DELETE FROM bsky.posts AS p
+USING moved AS m
+WHERE p.actor_id BETWEEN $1::int8 AND $2::int8
+  AND NOT EXISTS (
+    SELECT 1 FROM bsky.likes AS r
+    WHERE r.subject_actor = p.actor_id AND r.subject_rkey = p.rkey AND r.subject_collection = 1 AND r.subject_cid IS NULL
+      AND (r.actor_id >> 57)::int4 <> ALL (m.groups))
+  AND NOT EXISTS (
+    SELECT 1 FROM bsky.reposts AS r
+    WHERE r.subject_actor = p.actor_id AND r.subject_rkey = p.rkey AND r.subject_collection = 1 AND r.subject_cid IS NULL
+      AND (r.actor_id >> 57)::int4 <> ALL (m.groups))
+  AND NOT EXISTS (
+    SELECT 1 FROM bsky.posts AS r
+    WHERE r.parent_actor = p.actor_id AND r.parent_rkey = p.rkey AND r.parent_cid IS NULL AND (r.actor_id >> 57)::int4 <> ALL (m.groups))
+  AND NOT EXISTS (
+    SELECT 1 FROM bsky.posts AS r
+    WHERE r.root_actor = p.actor_id AND r.root_rkey = p.rkey AND r.root_cid IS NULL AND (r.actor_id >> 57)::int4 <> ALL (m.groups))
+  AND NOT EXISTS (
+    SELECT 1 FROM bsky.posts AS r
+    WHERE r.quote_actor = p.actor_id AND r.quote_rkey = p.rkey AND r.quote_collection = 1 AND r.quote_cid IS NULL
+      AND (r.actor_id >> 57)::int4 <> ALL (m.groups));
+
+-- name: moves_forget_accounts
+-- What a node knows of an account of another node is its name.
+UPDATE bsky.actors
+SET floor_rev = 0, handle_time = NULL, status_time = NULL, active = NULL, handle = NULL, status = NULL, handle_check_due = NULL,
+  handle_valid = NULL, handle_claim = NULL, handle_lookups_charged_to = NULL
+WHERE id BETWEEN $1::int8 AND $2::int8
+  AND (floor_rev <> 0 OR num_nonnulls(handle_time, status_time, active, handle, status, handle_check_due, handle_valid, handle_claim,
+    handle_lookups_charged_to) > 0);

@@ -43,6 +43,12 @@ std::vector<postgres::Node> nodes_of(const std::string& url) {
   return postgres::read_nodes(session);
 }
 
+/// To be read after the nodes: a move that comes between changes the nodes.
+std::vector<postgres::GroupMove> moves_of(const std::string& url) {
+  postgres::Session session(url, postgres::process_name("skua serve"));
+  return postgres::read_moves(session);
+}
+
 /// Notices that nodes were added or removed.
 class NodeList {
  public:
@@ -97,7 +103,7 @@ void add_feed_routes(http_server::Server::Routes& routes, streams::NodeFeed& fee
 int serve_nodes(const Invocation& invocation, postgres::Runtime& runtime, StopSignal& stop_signal) {
   refuse_consumers(invocation);
   NodeList list(runtime.database_url);
-  streams::NodeFeed feed(list.nodes(), runtime.clocks, {});
+  streams::NodeFeed feed(list.nodes(), moves_of(runtime.database_url), runtime.clocks, {});
   ReadParts reads(runtime, invocation);
   pages::NodePages pages(runtime, [&] {
     auto values = values_of(feed.metrics());

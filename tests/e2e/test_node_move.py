@@ -3,17 +3,21 @@
 import signal
 
 import test_groups
+import test_node_feed
 import test_nodes
+import test_serve
 from harness import BIN, wait_for
 from node_content import SUMMED, VIEWS, WAITING, numbered, shown, sums
 from test_backfill import Backfill
+from test_node_feed import place
 
-MOVED = "20-31"
+MOVED = "8-31"
 
 
 class NodeMove(Backfill):
     live_network, follow, json_of = test_groups.Groups.live_network, test_groups.Groups.follow, test_groups.Groups.json_of
     joined, check_equal = test_nodes.Nodes.joined, test_nodes.Nodes.check_equal
+    serve, changes, ends = test_serve.ServeTest.serve, test_serve.ServeTest.changes, test_node_feed.NodeFeed.ends
 
     def begin_network(self):
         """(network, one database with everything, query database, nodes, the processes of these databases)."""
@@ -40,37 +44,41 @@ class NodeMove(Backfill):
         for run in runs:
             wait_for(f"cursor {seq}", lambda run=run: run.reached(seq), seconds=60, alive=runs)
 
-    def check_all(self, one, ask, nodes, runs):
+    def check_content(self, one, nodes, runs):
+        """All records are there once and encode to their CIDs, on the nodes that own their accounts and with numbers that all know."""
         wait_for("the references", lambda: not any(node.value(WAITING) for node in nodes), alive=runs)
+        # A process that has not noticed the move yet may have shown the cursor.
+        expected = self.json_of(one)
+        try:
+            wait_for("the records", lambda: self.json_of(nodes[0]) + self.json_of(nodes[1]) == expected, alive=runs)
+        except AssertionError:
+            self.check_equal(self.json_of(nodes[0]) + self.json_of(nodes[1]), expected)
+            raise
+        owned = [{int(group) for group in node.run("select unnest(owned) from skua.account_groups").split()} for node in nodes]
+        self.assertEqual(sorted([*owned[0], *owned[1]]), list(range(64)))
+        for number, node in enumerate(nodes):
+            for table in ("bsky.all_records", "skua.repositories", "skua.identities"):
+                stored = {int(group) for group in node.run(f"select distinct bsky.account_group(did) from {table}").split()}
+                self.assertLessEqual(stored, owned[number], table)
+            self.assertTrue(node.value("select bool_and(id = skua.new_account_number(did)) from bsky.actors"))
+            for table in ("actors", "rkeys"):
+                known, owners = (numbered(database, range(64), table) for database in (node, nodes[1 - number]))
+                foreign = {row for row in known if (int(row.split("|")[0 if table == "actors" else 1]) >> 57) in owned[1 - number]}
+                self.assertTrue(foreign or table == "rkeys")
+                self.assertEqual(foreign - owners, set())
+
+    def check_projections(self, one, ask, nodes, runs):
+        ends = {database: database.run("select skua.change_log_end()") for database in (one, *nodes)}
         for name in SUMMED:
-            wait_for(f"{name} on all nodes", lambda name=name: ask.value(f"select bsky.is_current('{name}')"), alive=runs)
-            ends = [database.run("select skua.change_log_end()") for database in (one, *nodes)]
-            wait_for(f"all of {name}", lambda name=name, ends=ends: all(
-                database.value(f"select (select pos from skua.consumer_progress('{name}')) >= {end}") for database, end in zip((one, *nodes), ends)),
-                alive=runs)
+            wait_for(f"{name} on all nodes", lambda name=name: ask.value(f"select bsky.is_current('{name}')") and all(
+                database.value(f"select (select pos from skua.consumer_progress('{name}')) >= {end}") for database, end in ends.items()), alive=runs)
             with self.subTest(name):
                 self.check_equal(sums(ask, name), sums(one, name))
-        rows = 0
+
+    def check_views(self, one, ask):
         for view in one.run(VIEWS).split():
             with self.subTest(view):
-                expected = shown(one, view)
-                rows += expected.total()
-                self.check_equal(shown(ask, view), expected)
-        self.assertGreater(rows, 300)
-        json_of = [self.json_of(node) for node in nodes]
-        self.check_equal(json_of[0] + json_of[1], self.json_of(one))
-        for node in nodes:
-            owned = {int(group) for group in node.run("select unnest(owned) from skua.account_groups").split()}
-            for table, column in (("bsky.all_records", "did"), ("skua.repositories", "did"), ("skua.identities", "did")):
-                stored = {int(group) for group in node.run(f"select distinct bsky.account_group({column}) from {table}").split()}
-                self.assertLessEqual(stored, owned, table)
-            self.assertTrue(node.value("select bool_and(id = skua.new_account_number(did)) from bsky.actors"))
-        for one_node, other in (nodes, nodes[::-1]):
-            owned = {int(group) for group in other.run("select unnest(owned) from skua.account_groups").split()}
-            for table in ("actors", "rkeys"):
-                for group in owned:
-                    groups = range(group, group + 1)
-                    self.assertEqual(numbered(one_node, groups, table) - numbered(other, groups, table), set())
+                self.check_equal(shown(ask, view), shown(one, view))
 
     def test_groups_move_while_everything_runs(self):
         network, one, ask, nodes, runs = self.begin_network()
@@ -79,15 +87,39 @@ class NodeMove(Backfill):
             network.steps(5)
         self.assertEqual(program.wait(60), 0, program.tail())
         self.reach(network, runs, 50)
-        self.assertEqual([node.run("select array_to_string(owned, ',') from skua.account_groups").count(",") for node in nodes], [19, 43])
-        self.assertGreater(one.value("select count(*) from bsky.all_records where bsky.account_group(did) between 20 and 31"), 50)
-        self.check_all(one, ask, nodes, runs)
+        self.assertEqual([node.run("select array_to_string(owned, ',') from skua.account_groups").count(",") for node in nodes], [7, 55])
+        self.assertGreater(one.value("select count(*) from bsky.all_records where bsky.account_group(did) between 8 and 31"), 20)
+        self.check_content(one, nodes, runs)
+        self.check_projections(one, ask, nodes, runs)
         # And back: posts on whose first CIDs records rely are there already.
-        self.assertTrue(nodes[0].value("select count(*) > 0 from bsky.posts where (actor_id >> 57) between 20 and 31"))
+        self.assertTrue(nodes[0].value("select count(*) > 0 from bsky.posts where (actor_id >> 57) between 8 and 31"))
         self.moved(ask, "n0")
         self.reach(network, runs, 50)
-        self.check_all(one, ask, nodes, runs)
+        self.check_content(one, nodes, runs)
+        self.check_projections(one, ask, nodes, runs)
+        self.check_views(one, ask)
+        self.check_stream(ask, nodes)
         self.assertEqual([run.stop() for run in runs], [0] * 3)
+
+    def check_stream(self, ask, nodes):
+        """The changes of a collection of an account come in the order of their revisions, and lead to its present records."""
+        client = self.changes(self.serve(ask), "?cursor=oldest&kind=record")
+        ends = self.ends(nodes)
+        records, revisions = {}, {}
+        while client.pos is None or place(client.pos) != ends:
+            kind, event = client.receive()
+            if kind != "message":
+                continue
+            collection = event["did"], event["collection"]
+            self.assertGreaterEqual(event["rev"], revisions.get(collection, ""), event)
+            revisions[collection] = event["rev"]
+            if event["op"] == "delete":
+                del records[*collection, event["rkey"]]
+            else:
+                self.assertEqual((*collection, event["rkey"]) in records, event["op"] == "update", event)
+                records[*collection, event["rkey"]] = event["cid"]
+        stored = ask.run("select did, collection, rkey, cid from bsky.all_records").split("\n")
+        self.assertEqual(sorted("|".join((*key, cid)) for key, cid in records.items()), sorted(stored))
 
     def test_a_process_that_stood_still_during_the_move(self):
         network, one, ask, nodes, runs = self.begin_network()
@@ -100,7 +132,7 @@ class NodeMove(Backfill):
         for run in runs:
             wait_for(f"cursor {seq}", lambda run=run: run.reached(seq), seconds=60, alive=runs)
         self.reach(network, runs, 40)
-        self.check_all(one, ask, nodes, runs)
+        self.check_content(one, nodes, runs)
 
     def test_each_step_can_be_repeated(self):
         network, one, ask, nodes, runs = self.begin_network()
@@ -113,7 +145,7 @@ class NodeMove(Backfill):
         self.assertTrue(self.skua(ask, "nodes", "move", "5", "--to", "n1", code=1).says(f"`skua nodes move {MOVED} --to n1` ends that"))
         network.steps(10)
         self.assertTrue(self.moved(ask, "n0").says(f"the node n0 owns the groups {MOVED} again"))
-        self.assertEqual(nodes[1].run("select count(*) from bsky.all_records where bsky.account_group(did) between 20 and 31"), "0")
+        self.assertEqual(nodes[1].run("select count(*) from bsky.all_records where bsky.account_group(did) between 8 and 31"), "0")
         # A kill after each step.
         for point in ("move_left:1", "move_phase:1", "move_part:1", "move_part:4", "move_phase:1", "move_arrived:1", "move_phase:1", "move_phase:1",
                       "move_removed_part:2"):
@@ -122,7 +154,8 @@ class NodeMove(Backfill):
             network.steps(5)
         self.moved(ask, "n1")
         self.reach(network, runs, 40)
-        self.check_all(one, ask, nodes, runs)
+        self.check_content(one, nodes, runs)
+        self.check_projections(one, ask, nodes, runs)
         self.assertEqual(ask.run("select string_agg(phase, ' ' order by number) from skua.group_moves"), "returned done")
 
     def test_refusals(self):

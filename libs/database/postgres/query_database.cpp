@@ -88,6 +88,10 @@ std::vector<Node> read_nodes(Session& session) {
   return session.query<Node>(sql::nodes_read);
 }
 
+std::vector<GroupMove> read_moves(Session& session) {
+  return session.query<GroupMove>(sql::nodes_moves);
+}
+
 Session open_node(const Node& node, const std::string& command) {
   try {
     return {node.url, process_name(command)};

@@ -36,6 +36,20 @@ bool is_query_database(Session& session);
 /// Returns the nodes of this database by name. The role skua_reader may not read them.
 std::vector<Node> read_nodes(Session& session);
 
+/// A move of groups that the query database follows: their changes before the first position are in
+/// the change log of one node, and those from the second one on in that of the other node.
+struct GroupMove {
+  std::string from;
+  std::string to;
+  std::int32_t left_timeline;
+  std::int64_t left_pos;
+  std::int32_t arrived_timeline;
+  std::int64_t arrived_pos;
+};
+
+/// Returns the moves of this query database, the oldest one first.
+std::vector<GroupMove> read_moves(Session& session);
+
 /// Opens a session with a node. Throws NodeError if it cannot be reached.
 Session open_node(const Node& node, const std::string& command);
 

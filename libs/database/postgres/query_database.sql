@@ -7,6 +7,12 @@ SELECT to_regclass('skua.nodes') IS NOT NULL;
 -- name: nodes_read
 SELECT name, url, array_to_string(owned, ',') FROM skua.nodes ORDER BY name;
 
+-- name: nodes_moves
+SELECT from_node, to_node, left_timeline, left_pos, arrived_timeline, arrived_pos
+FROM skua.group_moves
+WHERE phase IN ('clean', 'done')
+ORDER BY number;
+
 -- name: nodes_have_ranges
 SELECT to_regnamespace('node_ranges') IS NOT NULL;
 

@@ -41,11 +41,20 @@ class ChangeStream final : public FeedStream {
  public:
   /// Returns the text for a position that the client has reached. Called on the server's thread.
   using PositionText = std::function<std::string(const Position&)>;
+  /// Returns whether the change at a position must not be sent yet. Called on the server's thread.
+  using Hold = std::function<bool(const Position&)>;
 
   ChangeStream(ChangeReader& reader, StreamForm form, const Opened& opened,
-               std::shared_ptr<const ChangeFilter> filter, PositionText position_text)
+               std::shared_ptr<const ChangeFilter> filter, PositionText position_text,
+               Hold hold = nullptr)
       : FeedStream(reader, form, opened, std::move(filter)),
-        position_text_(std::move(position_text)) {}
+        position_text_(std::move(position_text)),
+        hold_(std::move(hold)) {}
+
+  /// Whether all changes before this position have been processed.
+  bool has_passed(const Position& end) const {
+    return timeline() > end.timeline || next_position() >= end.pos;
+  }
 
   std::optional<http_server::Message> heartbeat() override;
 
@@ -53,7 +62,10 @@ class ChangeStream final : public FeedStream {
   std::optional<http_server::Message> message_of(const ChangeEvent& event,
                                                  std::int64_t time_us) const override;
 
+  bool is_held(std::int64_t pos) const override { return hold_ && hold_({timeline(), pos}); }
+
   const PositionText position_text_;
+  const Hold hold_;
 };
 
 /// Answers `GET /changes`: server-sent events, or a websocket with the same JSON (docs/feeds.md).

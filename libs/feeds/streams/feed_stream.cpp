@@ -92,6 +92,7 @@ bool FeedStream::add_messages(http_server::MessageBatch& batch, std::size_t max_
   }
   if (page_) {
     while (place_ < page_->events.size() && bytes < max_bytes) {
+      if (is_held(page_->events[place_]->pos)) return false;
       const auto& event = *page_->events[place_++];
       next_ = event.pos + 1;
       add_message(event, batch, bytes);
@@ -109,6 +110,7 @@ bool FeedStream::add_messages(http_server::MessageBatch& batch, std::size_t max_
   }
   for (const auto& event : recent.events) {
     if (bytes >= max_bytes) return true;
+    if (is_held(event->pos)) return false;
     if (!event->is_read && filter_->passes(*event)) {
       ask_for_older();
       return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -39,13 +40,16 @@ class NodeStream final : public http_server::MessageSource {
   MessageBatch next(std::size_t max_bytes) override {
     MessageBatch all;
     const std::size_t share = std::max(max_bytes / parts_.size(), kSmallestShare);
-    for (const Part& part : parts_) {
-      MessageBatch batch = part.stream->next(share);
-      std::ranges::move(batch.messages, std::back_inserter(all.messages));
-      if (!batch.end) continue;
-      all.end = std::move(batch.end);
-      all.end->message = fmt::format("the node {}: {}", part.node, all.end->message);
-      break;
+    // A part may wait for another one, which passes a position without a message in this call.
+    for (int round = 0; round < 2 && all.messages.empty() && !all.end; ++round) {
+      for (const Part& part : parts_) {
+        MessageBatch batch = part.stream->next(share);
+        std::ranges::move(batch.messages, std::back_inserter(all.messages));
+        if (!batch.end) continue;
+        all.end = std::move(batch.end);
+        all.end->message = fmt::format("the node {}: {}", part.node, all.end->message);
+        break;
+      }
     }
     return all;
   }
@@ -67,6 +71,29 @@ struct Answers {
   std::size_t missing = 0;
 };
 
+/// The streams of one client, by node.
+using Streams = std::map<std::string, std::weak_ptr<ChangeStream>>;
+
+/// Holds the changes that a node has after a move of groups to it, until the client has those of
+/// the node that they left. A change of an account can then not come before an earlier one.
+ChangeStream::Hold hold_of(const std::vector<postgres::GroupMove>& moves, const std::string& node,
+                           const std::shared_ptr<Streams>& streams) {
+  std::vector<postgres::GroupMove> here;
+  std::ranges::copy_if(moves, std::back_inserter(here),
+                       [&](const postgres::GroupMove& move) { return move.to == node; });
+  if (here.empty()) return nullptr;
+  return [here, streams](const Position& position) {
+    return std::ranges::any_of(here, [&](const postgres::GroupMove& move) {
+      if (position.timeline == move.arrived_timeline && position.pos < move.arrived_pos) {
+        return false;
+      }
+      const auto from = streams->find(move.from);
+      const auto stream = from == streams->end() ? nullptr : from->second.lock();
+      return stream && !stream->has_passed({move.left_timeline, move.left_pos});
+    });
+  };
+}
+
 template <class Family, class Combine>
 void combine(Family& all, const Family& part, std::size_t count, Combine combine_two) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -77,8 +104,9 @@ void combine(Family& all, const Family& part, std::size_t count, Combine combine
 
 }  // namespace
 
-NodeFeed::NodeFeed(const std::vector<postgres::Node>& nodes, postgres::Clocks clocks,
-                   const ChangeReader::Options& options) {
+NodeFeed::NodeFeed(const std::vector<postgres::Node>& nodes, std::vector<postgres::GroupMove> moves,
+                   postgres::Clocks clocks, const ChangeReader::Options& options)
+    : moves_(std::move(moves)) {
   if (nodes.empty()) throw std::invalid_argument("a feed needs a node");
   ChangeReader::Options of_log = options;
   of_log.recent_bytes = options.recent_bytes / nodes.size();
@@ -136,6 +164,7 @@ void NodeFeed::serve_changes(const std::shared_ptr<Exchange>& exchange) {
   // Runs on the thread of the last reader that answers.
   const auto answer_all = [this, exchange, filter](const Answers& all) {
     const auto positions = std::make_shared<NodePositions>();
+    const auto streams = std::make_shared<Streams>();
     std::vector<NodeStream::Part> parts;
     for (std::size_t i = 0; i < logs_.size(); ++i) {
       Log& log = *logs_[i];
@@ -151,7 +180,9 @@ void NodeFeed::serve_changes(const std::shared_ptr<Exchange>& exchange) {
                                      [positions, node = log.node](const Position& position) {
                                        (*positions)[node] = position;
                                        return text_of(*positions);
-                                     })});
+                                     },
+                                     hold_of(moves_, log.node, streams))});
+      (*streams)[log.node] = parts.back().stream;
     }
     for (std::size_t i = 0; i < logs_.size(); ++i) logs_[i]->reader.add(parts[i].stream);
     exchange->answer(std::make_shared<NodeStream>(std::move(parts)));

@@ -16,14 +16,15 @@ namespace skua::streams {
 
 /// Merges the change logs of the nodes of a query database for the clients of `/changes`. A reader
 /// with a thread and a session of its own reads each log, so that a node that does not answer
-/// delays the changes of no other node. The changes of one account keep their order, because they
-/// are in one log; there is no order between accounts of two nodes. After `start` any thread may
-/// call the functions.
+/// delays the changes of no other node. The changes of one account keep their order. They are in
+/// one log, or in two if the account has moved: then the changes after the move wait until the
+/// client has those before it. There is no order between accounts of two nodes. After `start` any
+/// thread may call the functions.
 class NodeFeed {
  public:
   /// `options` are those of all readers together. Throws std::invalid_argument without nodes.
-  NodeFeed(const std::vector<postgres::Node>& nodes, postgres::Clocks clocks,
-           const ChangeReader::Options& options);
+  NodeFeed(const std::vector<postgres::Node>& nodes, std::vector<postgres::GroupMove> moves,
+           postgres::Clocks clocks, const ChangeReader::Options& options);
 
   void start();
   /// Idempotent.
@@ -51,6 +52,7 @@ class NodeFeed {
 
   std::variant<std::vector<Start>, FeedError> starts(const std::string& cursor) const;
 
+  const std::vector<postgres::GroupMove> moves_;
   std::vector<std::unique_ptr<Log>> logs_;
   FeedMetrics errors_;
 };

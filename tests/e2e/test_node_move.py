@@ -7,7 +7,7 @@ import test_node_feed
 import test_nodes
 import test_serve
 from harness import BIN, wait_for
-from node_content import SUMMED, VIEWS, WAITING, numbered, shown, sums
+from node_content import SUMMED, WAITING, numbered, shown, sums
 from test_backfill import Backfill
 from test_node_feed import place
 
@@ -76,7 +76,7 @@ class NodeMove(Backfill):
                 self.check_equal(sums(ask, name), sums(one, name))
 
     def check_views(self, one, ask):
-        for view in one.run(VIEWS).split():
+        for view in ("posts_view", "likes_view", "actors_view"):
             with self.subTest(view):
                 self.check_equal(shown(ask, view), shown(one, view))
 
@@ -91,6 +91,9 @@ class NodeMove(Backfill):
         self.assertGreater(one.value("select count(*) from bsky.all_records where bsky.account_group(did) between 8 and 31"), 20)
         self.check_content(one, nodes, runs)
         self.check_projections(one, ask, nodes, runs)
+        # The records still count on the first node, so a comparison with the records of one node makes no sense.
+        verify = self.skua(nodes[0], "consumers", "verify", "post_stats", code=1)
+        self.assertTrue(verify.says("`skua consumers rebuild post_stats` on both nodes changes that"), verify.tail())
         # And back: posts on whose first CIDs records rely are there already.
         self.assertTrue(nodes[0].value("select count(*) > 0 from bsky.posts where (actor_id >> 57) between 8 and 31"))
         self.moved(ask, "n0")

@@ -123,6 +123,11 @@ WHERE id = $1::int4;
 -- name: consumers_live
 SELECT c.id, c.lanes,
   skua.change_log_end() - (SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id),
-  coalesce(c.definition, '')
+  coalesce(c.definition, ''),
+  EXISTS (
+    SELECT 1
+    FROM skua.group_moves AS m
+    JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
+    WHERE m.phase <> 'returned' AND m.number <> ALL (l.counted_moves))
 FROM skua.consumers AS c
 WHERE c.name = $1::text AND c.role = 'live' AND c.state = 'running';

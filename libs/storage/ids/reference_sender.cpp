@@ -133,9 +133,9 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
     return Outcome::Sent;
   } catch (const postgres::DatabaseChanged& change) {
     peer.session.reset();
-    peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
     postgres::database_watch().forget(url);
     if (change.is_of_groups()) return Outcome::Waits;
+    peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
     logger("store")->warn("node {}: {}; all references to its accounts are sent again", name,
                           change.what());
     return Outcome::Lost;

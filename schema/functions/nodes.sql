@@ -335,7 +335,7 @@ BEGIN
                               'projections_of_' || node, projection);
 END
 $$;
-COMMENT ON FUNCTION skua.projection_of_node(text, text) IS 'How far the projection of a node is behind, and the moves of groups before it was built. No row: the node has not built it, or has built it while groups moved.';
+COMMENT ON FUNCTION skua.projection_of_node(text, text) IS 'The lag of the projection of a node, and the moves of groups before it was built. No row: the node has not built it, or has built it while groups moved.';
 
 -- The records of groups that moved count on the node that they left until it builds the projection again, and on the other
 -- node from its next build on. The sums are right if neither or both have been built since.

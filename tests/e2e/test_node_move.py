@@ -139,7 +139,7 @@ class NodeMove(Backfill):
 
     def test_each_step_can_be_repeated(self):
         network, one, ask, nodes, runs = self.begin_network()
-        # A move that is taken back.
+        # A move that is cancelled.
         killed = self.move(ask, "n1", SKUA_CRASH_AT="move_part:3")
         self.assertEqual(killed.wait(60), -9)
         self.assertTrue(self.skua(ask, "query", "latest").says(f"the groups {MOVED} are being moved from n0 to n1"))

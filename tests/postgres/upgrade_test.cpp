@@ -17,8 +17,9 @@ namespace {
 const std::string kUndo = R"(
 DROP SCHEMA projections CASCADE;
 ALTER SEQUENCE bsky.actors_id_seq NO MAXVALUE;
-DROP TABLE skua.account_groups, skua.number_key, skua.nodes, skua.waiting_references;
-DELETE FROM skua.reader_tables WHERE name = 'account_groups';
+DROP TABLE skua.account_groups, skua.number_key, skua.nodes, skua.waiting_references, skua.group_moves;
+ALTER TABLE skua.database_token DROP COLUMN groups_version;
+DELETE FROM skua.reader_tables WHERE name IN ('account_groups', 'group_moves');
 DROP INDEX bsky.posts_out_of_order, bsky.reposts_out_of_order;
 DROP TABLE skua.trusted_accounts CASCADE;
 ALTER TABLE bsky.records DROP COLUMN block CASCADE;
@@ -34,7 +35,8 @@ DROP TABLE skua.schema_files, skua.message_inbox, skua.messages, skua.message_li
 DROP SEQUENCE skua.message_moved;
 DROP INDEX skua.dead_letter_of_consumers;
 ALTER TABLE skua.consumer_lanes DROP COLUMN waiting_pos, DROP COLUMN is_paced, DROP COLUMN failing_since,
-  DROP COLUMN failures, DROP COLUMN cause, DROP COLUMN leased_at, DROP COLUMN lease_expiries, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
+  DROP COLUMN failures, DROP COLUMN cause, DROP COLUMN leased_at, DROP COLUMN lease_expiries,
+  DROP COLUMN counted_moves, DROP COLUMN built_during_move, ADD COLUMN has_more boolean NOT NULL DEFAULT false;
 COMMENT ON COLUMN skua.consumer_lanes.error IS 'The last failure of the change at pos.';
 COMMENT ON COLUMN skua.consumers.error IS 'The error that stopped the consumer, or the error of its last build.';
 COMMENT ON COLUMN skua.consumers.retry_at IS 'The time of the next attempt to build the tables, after a failure.';

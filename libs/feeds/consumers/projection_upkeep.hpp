@@ -58,8 +58,8 @@ void rebuild_old_versions(postgres::Session& session);
 /// `keys` is nothing. First applies all changes of its snapshot, in a transaction that is rolled
 /// back. Returns a text for each difference, at most ten. Returns nothing if the projection is not
 /// built, another session works on it, much work of earlier changes is left, or, with `keys`, the
-/// projection is far from the end of the log. Throws postgres::SqlError, and ConsumerError if groups
-/// of accounts have moved since the build.
+/// projection is far from the end of the log. Throws postgres::SqlError, and ConsumerError if
+/// groups of accounts have moved since the build.
 std::optional<std::vector<std::string>> check_projection(postgres::Session& session,
                                                          const std::string& name,
                                                          std::optional<std::int32_t> keys,

@@ -191,7 +191,7 @@ class Move {
     if (row_.phase == "arrive") arrive();
     if (row_.phase == "connect") connect();
     if (row_.phase == "clean") clean();
-    if (row_.phase == "return") take_back();
+    if (row_.phase == "return") give_back();
   }
 
   /// Lets `run` give the groups back to the first node.
@@ -350,7 +350,7 @@ class Move {
     transaction.commit();
   }
 
-  void take_back() {
+  void give_back() {
     if (part_of(to_)) remove(to_, "returned");
     if (const auto left = part_of(from_); left && left->phase == "leave") {
       Transaction transaction(from_);

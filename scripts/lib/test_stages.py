@@ -46,7 +46,7 @@ LONG_OWN_PROJECTIONS = ["--kills", "30", "--seeds", "3"]
 BROKEN_CONSUMERS = ["--minutes", "0.1"]
 LONG_BROKEN_CONSUMERS = ["--minutes", "10"]
 # Two nodes and a query database with faults.
-NODES = ["--seed", "1", "--seconds", "8"]
+NODES = ["--seed", "1", "--seeds", "2", "--seconds", "8"]
 LONG_NODES = ["--seed", "1", "--seconds", "60", "--seeds", "5"]
 # Why something did not run.
 NO_TIME = "the time of --minutes was over"

@@ -396,7 +396,9 @@ void move_groups(Session& query_database, const atproto::GroupSet& groups, const
     const Node& from = owner_of(nodes, groups);
     const Node& target = find_node(nodes, to);
     if (from.name == to) {
-      throw NodeError(fmt::format("the node {} owns the groups {} already", to, groups.text()));
+      progress(fmt::format("nothing changed: the node {} owns the groups {} already", to,
+                           groups.text()));
+      return;
     }
     require_possible(query_database, from, target);
     query_database.execute(sql::moves_begin, from.name, to, groups.list());

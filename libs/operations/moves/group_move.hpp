@@ -13,9 +13,9 @@ using Progress = std::function<void(const std::string&)>;
 
 /// Moves groups of accounts from the node that owns them to another one, while everything runs (ADR
 /// 21). Each step can be repeated: a call with the same groups and node continues a move that was
-/// interrupted. A call with the node that the groups came from cancels a move whose groups have not
-/// arrived yet. One thread, which blocks until the end. Throws NodeError if the move is not
-/// possible, and postgres::SqlError.
+/// interrupted. If the node owns the groups, nothing changes. A call with the node that the groups
+/// came from cancels a move whose groups have not arrived yet. One thread, which blocks until the
+/// end. Throws NodeError if the move is not possible, and postgres::SqlError.
 void move_groups(postgres::Session& query_database, const atproto::GroupSet& groups,
                  const std::string& to, const Progress& progress);
 

@@ -1,0 +1,141 @@
+"""A node loses its newest rows: a standby that lags replaces it, or a backup. The other node and the query database continue, and in the
+end they have together what one database has."""
+
+import json
+import os
+import subprocess
+import unittest
+import urllib.parse
+
+import comparison
+import test_node_feed
+import test_nodes
+import test_serve
+from changes import folded
+from harness import Database, wait_for
+from node_content import SUMMED, VIEWS, WAITING, numbered, shown, sums
+from standby import Standby
+from test_backfill import Backfill
+from test_groups import HALVES
+from test_node_feed import place
+from test_outage import Cluster
+
+LOST = "all references to its accounts are sent again"
+
+
+class NodeLoss(Backfill):
+    live_network, follow, check_equal = test_nodes.Nodes.live_network, test_nodes.Nodes.follow, test_nodes.Nodes.check_equal
+    serve, changes = test_serve.ServeTest.serve, test_serve.ServeTest.changes
+    read_to, refusal = test_node_feed.NodeFeed.read_to, test_node_feed.NodeFeed.refusal
+    stored = test_serve.ServeTest.stored
+
+    def joined(self, *urls):
+        """Adds the nodes n0, n1 to a new query database, and all projections to each."""
+        self.one, self.ask = self.database(), self.database()
+        for number, (url, groups) in enumerate(zip(urls, HALVES)):
+            self.skua(self.ask, "nodes", "add", f"n{number}", "--node-url", url, "--groups", groups)
+        for database in (self.one, *map(Database, urls)):
+            for name in SUMMED:
+                self.skua(database, "consumers", "add", name)
+
+    def proceed(self, network, steps, runs):
+        """Lets all processes read more of the stream."""
+        seq = network.steps(steps)["seq"]
+        wait_for(f"cursor {seq}", lambda: all(run.reached(seq) for run in runs), seconds=60, alive=runs)
+
+    def missing(self, nodes):
+        """The accounts of the second node that only the first one has, with their numbers."""
+        groups = list(HALVES.values())[1]
+        first, second = (numbered(node, groups, "actors") for node in nodes)
+        return first - second
+
+    def wait_for_references(self, nodes, runs):
+        wait_for("the references", lambda: not any(node.value(WAITING) for node in nodes), seconds=60, alive=runs)
+
+    def check_content(self, nodes):
+        for database in (self.one, *nodes):
+            self.skua(database, "consumers", "run-until-idle")
+            for name in SUMMED:
+                self.skua(database, "consumers", "verify", name)
+            self.assertEqual(comparison.change_log_differences(database), [])
+            self.assertEqual(database.run("select error from skua.dead_letter"), "")
+        self.ask.run("select skua.refresh_collections()")
+        rows = 0
+        for view in self.one.run(VIEWS).split():
+            with self.subTest(view):
+                expected = shown(self.one, view)
+                rows += expected.total()
+                self.check_equal(shown(self.ask, view), expected)
+        self.assertGreater(rows, 300)
+        for name in SUMMED:
+            with self.subTest(name):
+                self.check_equal(sums(self.ask, name), sums(self.one, name))
+        for owned, owner, other in zip(HALVES.values(), nodes, reversed(nodes)):
+            for table in ("actors", "rkeys"):
+                self.assertEqual(numbered(other, owned, table) - numbered(owner, owned, table), set())
+        for database in (self.ask, *nodes):
+            for column in ("did", "id"):
+                self.assertEqual(database.run(f"select {column} from bsky.actors group by 1 having count(*) > 1"), "")
+        # The query database has the accounts of the one database.
+        accounts = "select did from bsky.actors order by 1"
+        self.assertEqual(self.ask.run(accounts), self.one.run(accounts))
+
+    def test_a_standby_that_lags_replaces_a_node(self):
+        os.chmod(self.folder, 0o755)
+        cluster = Cluster(self.folder / "pg")
+        self.addCleanup(cluster.pg, "destroy")
+        standby = Standby(cluster)
+        self.addCleanup(standby.stop)
+        # One URL with both servers, as docs/nodes.md says.
+        parts = urllib.parse.urlsplit(cluster.url)
+        hosts = [urllib.parse.parse_qs(urllib.parse.urlsplit(url).query) for url in (cluster.url, standby.url)]
+        url = urllib.parse.urlunsplit(parts._replace(query=urllib.parse.urlencode(
+            {name: ",".join(host[name][0] for host in hosts) for name in ("host", "port")} | {"target_session_attrs": "read-write"}, safe="/,")))
+        nodes = [self.database(migrated=False), Database(url)]
+        self.joined(*(node.url for node in nodes))
+        network = self.live_network()
+        server = self.serve(self.ask)
+        live = self.changes(server)
+        runs = [self.follow(database, network, network.steps(100)["seq"], "--cursor", "oldest") for database in (self.one, *nodes)]
+        self.wait_for_references(nodes, runs)
+        copy = Database(standby.url)
+        end = nodes[1].value("select pg_current_wal_insert_lsn()")
+        wait_for("the standby", lambda: copy.value(f"select pg_last_wal_replay_lsn() >= '{end}'"))
+        copy.run("alter system set primary_conninfo = ''")
+        copy.run("select pg_reload_conf()")
+        wait_for("the end of the replication", lambda: copy.value("select count(*) from pg_stat_wal_receiver") == 0)
+        self.proceed(network, 200, runs)
+        self.wait_for_references(nodes, runs)
+        self.assertEqual(self.missing(nodes), set())
+        self.assertNotEqual(self.missing([nodes[0], copy]), set())
+        ends = {f"n{number}": node.value("select skua.change_log_end() - 1") for number, node in enumerate(nodes)}
+        self.read_to(live, ends)
+        self.assertGreater(ends["n1"], copy.value("select skua.change_log_end() - 1"))
+
+        cluster.pg("stop", "immediate")
+        standby.promote()
+        wait_for("the second node", lambda: runs[2].says("the database has changed"), seconds=60, alive=runs)
+        self.proceed(network, 100, runs)
+        wait_for("the first node", lambda: runs[1].says(LOST), seconds=60, alive=runs)
+        self.wait_for_references(nodes, runs)
+        for run in runs:
+            self.assertEqual(run.stop(), 0)
+        self.check_content(nodes)
+        self.check_feed(server, live)
+
+    def check_feed(self, server, live):
+        last = live.pos
+        while (message := live.receive()) and message[0] != "error":
+            last = live.pos
+        self.assertIsNotNone(message)
+        self.assertEqual(message[1]["error"], "TimelineChanged")
+        self.assertIn("the node n1: ", message[1]["message"])
+        code, error = self.refusal(server, "/changes", last)
+        self.assertEqual((code, error["error"]), (410, "TimelineChanged"))
+        self.assertIn("the node n1: the database was restored or failed over: its timeline is 2 now", error["message"])
+
+
+del Backfill
+
+if __name__ == "__main__":
+    unittest.main()

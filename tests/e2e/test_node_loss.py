@@ -96,7 +96,8 @@ class NodeLoss(Backfill):
         network = self.live_network()
         server = self.serve(self.ask)
         live = self.changes(server)
-        runs = [self.follow(database, network, network.steps(100)["seq"], "--cursor", "oldest") for database in (self.one, *nodes)]
+        seq = network.steps(100)["seq"]
+        runs = [self.follow(database, network, seq, "--cursor", "oldest") for database in (self.one, *nodes)]
         self.wait_for_references(nodes, runs)
         copy = Database(standby.url)
         end = nodes[1].value("select pg_current_wal_insert_lsn()")
@@ -122,6 +123,52 @@ class NodeLoss(Backfill):
             self.assertEqual(run.stop(), 0)
         self.check_content(nodes)
         self.check_feed(server, live)
+
+    def restored(self, database, during):
+        """A dump of a database, restored into a new one after `during` has run."""
+        file = self.folder / "node.dump"
+        subprocess.run(["pg_dump", "-Fc", "-f", file, database.url], check=True)
+        during()
+        target = self.database(migrated=False)
+        subprocess.run(["pg_restore", "--exit-on-error", "-d", target.url, file], check=True)
+        return target
+
+    def test_a_node_is_restored_from_a_backup(self):
+        nodes = [self.database(migrated=False) for _ in HALVES]
+        self.joined(*(node.url for node in nodes))
+        network = self.live_network()
+        seq = network.steps(100)["seq"]
+        # The end of a process saves its cursor.
+        for database in (self.one, *nodes):
+            self.assertEqual(self.follow(database, network, seq, "--cursor", "oldest").stop(), 0)
+        runs = [self.follow(database, network, seq) for database in (self.one, *nodes)]
+        self.wait_for_references(nodes, runs)
+
+        def lose():
+            self.proceed(network, 200, runs)
+            self.wait_for_references(nodes, runs)
+            self.assertEqual(self.missing(nodes), set())
+            # No process remembers the database.
+            for run in runs[1:]:
+                self.assertEqual(run.stop(), 0)
+        lost, nodes[1] = nodes[1], self.restored(nodes[1], lose)
+        server = self.serve(self.ask)
+        last = "n0:1-1,n1:1-" + str(lost.value("select skua.change_log_end() - 1"))
+        lost.drop()
+        self.assertNotEqual(self.missing(nodes), set())
+        self.assertTrue(self.skua(self.ask, "query", "latest", code=1).says("n1"))
+        self.skua(self.ask, "nodes", "set", "n1", "--node-url", nodes[1].url)
+        self.assertEqual(server.wait(60), 1)
+        server = self.serve(self.ask)
+        # The log of the restored database is an older state, until `skua run` writes there.
+        self.assertEqual(self.refusal(server, "/changes", last)[1]["error"], "CursorInFuture")
+        runs[1:] = [self.follow(node, network, network.steps(1)["seq"]) for node in nodes]
+        self.assertEqual(self.refusal(server, "/changes", last)[1]["error"], "TimelineChanged")
+        self.proceed(network, 20, runs)
+        self.wait_for_references(nodes, runs)
+        for run in runs:
+            self.assertEqual(run.stop(), 0)
+        self.check_content(nodes)
 
     def check_feed(self, server, live):
         last = live.pos

@@ -1,8 +1,8 @@
 """A node loses its newest rows: a standby that lags replaces it, or a backup. The other node and the query database continue, and in the
 end they have together what one database has."""
 
-import json
 import os
+import signal
 import subprocess
 import unittest
 import urllib.parse
@@ -16,7 +16,7 @@ from harness import Database, wait_for
 from node_content import SUMMED, VIEWS, WAITING, numbered, shown, sums
 from standby import Standby
 from test_backfill import Backfill
-from test_groups import HALVES
+from test_groups import HALVES, group
 from test_node_feed import place
 from test_outage import Cluster
 
@@ -24,10 +24,9 @@ LOST = "all references to its accounts are sent again"
 
 
 class NodeLoss(Backfill):
-    live_network, follow, check_equal = test_nodes.Nodes.live_network, test_nodes.Nodes.follow, test_nodes.Nodes.check_equal
+    live_network, check_equal = test_nodes.Nodes.live_network, test_nodes.Nodes.check_equal
     serve, changes = test_serve.ServeTest.serve, test_serve.ServeTest.changes
-    read_to, refusal = test_node_feed.NodeFeed.read_to, test_node_feed.NodeFeed.refusal
-    stored = test_serve.ServeTest.stored
+    read_to, refusal, ends = test_node_feed.NodeFeed.read_to, test_node_feed.NodeFeed.refusal, test_node_feed.NodeFeed.ends
 
     def joined(self, *urls):
         """Adds the nodes n0, n1 to a new query database, and all projections to each."""
@@ -38,10 +37,20 @@ class NodeLoss(Backfill):
             for name in SUMMED:
                 self.skua(database, "consumers", "add", name)
 
+    def begin_all(self, databases, network, *arguments):
+        """`skua run` with each database."""
+        return [self.begin(database, network, "run", *arguments) for database in databases]
+
     def proceed(self, network, steps, runs):
         """Lets all processes read more of the stream."""
         seq = network.steps(steps)["seq"]
         wait_for(f"cursor {seq}", lambda: all(run.reached(seq) for run in runs), seconds=60, alive=runs)
+
+    def stop_all(self, runs):
+        for run in runs:
+            run.signal(signal.SIGTERM)
+        for run in runs:
+            self.assertEqual(run.wait(), 0, run.tail())
 
     def missing(self, nodes):
         """The accounts of the second node that only the first one has, with their numbers."""
@@ -96,8 +105,8 @@ class NodeLoss(Backfill):
         network = self.live_network()
         server = self.serve(self.ask)
         live = self.changes(server)
-        seq = network.steps(100)["seq"]
-        runs = [self.follow(database, network, seq, "--cursor", "oldest") for database in (self.one, *nodes)]
+        runs = self.begin_all((self.one, *nodes), network, "--cursor", "oldest")
+        self.proceed(network, 100, runs)
         self.wait_for_references(nodes, runs)
         copy = Database(standby.url)
         end = nodes[1].value("select pg_current_wal_insert_lsn()")
@@ -109,7 +118,7 @@ class NodeLoss(Backfill):
         self.wait_for_references(nodes, runs)
         self.assertEqual(self.missing(nodes), set())
         self.assertNotEqual(self.missing([nodes[0], copy]), set())
-        ends = {f"n{number}": node.value("select skua.change_log_end() - 1") for number, node in enumerate(nodes)}
+        ends = self.ends(nodes)
         self.read_to(live, ends)
         self.assertGreater(ends["n1"], copy.value("select skua.change_log_end() - 1"))
 
@@ -119,10 +128,9 @@ class NodeLoss(Backfill):
         self.proceed(network, 100, runs)
         wait_for("the first node", lambda: runs[1].says(LOST), seconds=60, alive=runs)
         self.wait_for_references(nodes, runs)
-        for run in runs:
-            self.assertEqual(run.stop(), 0)
+        self.stop_all(runs)
         self.check_content(nodes)
-        self.check_feed(server, live)
+        self.check_feed(server, live, nodes)
 
     def restored(self, database, during):
         """A dump of a database, restored into a new one after `during` has run."""
@@ -137,20 +145,19 @@ class NodeLoss(Backfill):
         nodes = [self.database(migrated=False) for _ in HALVES]
         self.joined(*(node.url for node in nodes))
         network = self.live_network()
-        seq = network.steps(100)["seq"]
-        # The end of a process saves its cursor.
-        for database in (self.one, *nodes):
-            self.assertEqual(self.follow(database, network, seq, "--cursor", "oldest").stop(), 0)
-        runs = [self.follow(database, network, seq) for database in (self.one, *nodes)]
+        runs = self.begin_all((self.one, *nodes), network, "--cursor", "oldest")
+        self.proceed(network, 100, runs)
         self.wait_for_references(nodes, runs)
+        # The end of a process saves its cursor.
+        self.stop_all(runs)
+        runs = self.begin_all((self.one, *nodes), network)
 
         def lose():
             self.proceed(network, 200, runs)
             self.wait_for_references(nodes, runs)
             self.assertEqual(self.missing(nodes), set())
             # No process remembers the database.
-            for run in runs[1:]:
-                self.assertEqual(run.stop(), 0)
+            self.stop_all(runs[1:])
         lost, nodes[1] = nodes[1], self.restored(nodes[1], lose)
         server = self.serve(self.ask)
         last = "n0:1-1,n1:1-" + str(lost.value("select skua.change_log_end() - 1"))
@@ -162,24 +169,32 @@ class NodeLoss(Backfill):
         server = self.serve(self.ask)
         # The log of the restored database is an older state, until `skua run` writes there.
         self.assertEqual(self.refusal(server, "/changes", last)[1]["error"], "CursorInFuture")
-        runs[1:] = [self.follow(node, network, network.steps(1)["seq"]) for node in nodes]
-        self.assertEqual(self.refusal(server, "/changes", last)[1]["error"], "TimelineChanged")
+        runs[1:] = self.begin_all(nodes, network)
         self.proceed(network, 20, runs)
+        self.assertEqual(self.refusal(server, "/changes", last)[1]["error"], "TimelineChanged")
         self.wait_for_references(nodes, runs)
-        for run in runs:
-            self.assertEqual(run.stop(), 0)
+        self.stop_all(runs)
         self.check_content(nodes)
 
-    def check_feed(self, server, live):
-        last = live.pos
+    def check_feed(self, server, live, nodes):
+        """A client whose position the second node does not have any more."""
         while (message := live.receive()) and message[0] != "error":
-            last = live.pos
-        self.assertIsNotNone(message)
+            if message[0] == "message":
+                live.events.append(message[1])
         self.assertEqual(message[1]["error"], "TimelineChanged")
         self.assertIn("the node n1: ", message[1]["message"])
-        code, error = self.refusal(server, "/changes", last)
+        code, error = self.refusal(server, "/changes", live.pos)
         self.assertEqual((code, error["error"]), (410, "TimelineChanged"))
         self.assertIn("the node n1: the database was restored or failed over: its timeline is 2 now", error["message"])
+        # Without the part of the node, the position continues with all changes of the node.
+        own, _ = live.pos.split(",")
+        rest = self.changes(server, f"?cursor={own}")
+        self.read_to(rest, self.ends(nodes))
+        kept = [event for event in live.events if group(event["did"]) < 32]
+        seen = folded([*kept, *rest.events])
+        self.assertEqual({uri: cid for uri, (cid, _) in seen.items()},
+                         dict(line.split("|") for line in self.ask.run("select uri, cid from bsky.all_records").split("\n")))
+        self.assertEqual(place(rest.pos), self.ends(nodes))
 
 
 del Backfill

@@ -251,5 +251,21 @@ TEST_F(ChangeLogTest, another_database_begins_a_timeline) {
   EXPECT_EQ(check_change_log_timeline(session()), 2);
 }
 
+TEST_F(ChangeLogTest, a_node_whose_timeline_begins_asks_the_others_for_references) {
+  make_node(session(), atproto::GroupSet::parse("0-31").value(), atproto::NumberKey{1});
+  session().run(
+      "INSERT INTO skua.nodes VALUES ('own', '', ARRAY(SELECT generate_series(0, 31))), "
+      "('a', '', '{40,41}'), ('b', '', '{50}'), ('empty', '', '{}')");
+  for (int i = 0; i < 2; ++i) {
+    session().run("UPDATE skua.change_log_state SET database = 'another/00000001/16384'");
+    check_change_log_timeline(session());
+    check_change_log_timeline(session());
+    EXPECT_EQ(value("SELECT string_agg(account_group ||  || text || , ' ' ORDER BY "
+                    "account_group) FROM skua.waiting_references WHERE actor_id IS NULL"),
+              "40'' 50''");
+    session().run("DELETE FROM skua.waiting_references");
+  }
+}
+
 }  // namespace
 }  // namespace skua::tables::change_log_test

@@ -33,6 +33,7 @@ class FeedStream : public http_server::MessageSource,
   http_server::MessageBatch next(std::size_t max_bytes) final;
 
   StreamForm form() const final { return form_; }
+  std::int32_t timeline() const final { return timeline_; }
   bool wants(const ChangeEvent& event) const final;
   std::int64_t next_position() const final { return next_; }
   void more() final;

@@ -31,10 +31,10 @@ struct Reference {
   std::int32_t account_group = 0;
   std::int64_t seq = 0;
   /// The account of a record key; 0: `text` is the URI of a label; nothing: `text` is a DID.
-  std::optional<AccountNumber> actor_id;
-  std::optional<std::int64_t> rkey;
+  std::optional<AccountNumber> actor_id = std::nullopt;
+  std::optional<std::int64_t> rkey = std::nullopt;
   /// The collection of a record key; empty for DIDs and URIs.
-  std::string nsid;
+  std::string nsid = {};
   std::string text;
 
   /// Whether this is no reference, but asks the other node for all references to accounts of this

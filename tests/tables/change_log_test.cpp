@@ -9,8 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include "atproto/account_group.hpp"
+#include "atproto/computed_number.hpp"
 #include "base/account_number.hpp"
 #include "support/postgres.hpp"
+#include "tables/account_groups.hpp"
 
 namespace skua::tables::change_log_test {
 namespace {

@@ -34,8 +34,11 @@ class NodeLoss(Backfill):
         for number, (url, groups) in enumerate(zip(urls, HALVES)):
             self.skua(self.ask, "nodes", "add", f"n{number}", "--node-url", url, "--groups", groups)
         for database in (self.one, *map(Database, urls)):
-            for name in SUMMED:
-                self.skua(database, "consumers", "add", name)
+            self.add_projections(database)
+
+    def add_projections(self, database):
+        for name in SUMMED:
+            self.skua(database, "consumers", "add", name)
 
     def begin_all(self, databases, network, *arguments):
         """`skua run` with each database."""
@@ -174,6 +177,25 @@ class NodeLoss(Backfill):
         runs += self.begin_all(nodes[1:], network)
         self.proceed(network, 20, runs)
         self.assertEqual(self.refusal(server, "/changes", last)[1]["error"], "TimelineChanged")
+        self.wait_for_references(nodes, runs)
+        self.stop_all(runs)
+        self.check_content(nodes)
+
+    def test_a_node_without_a_backup_is_made_anew(self):
+        nodes = [self.database(migrated=False) for _ in HALVES]
+        self.joined(*(node.url for node in nodes))
+        network = self.live_network()
+        runs = self.begin_all((self.one, *nodes), network, "--cursor", "oldest")
+        self.proceed(network, 200, runs)
+        self.wait_for_references(nodes, runs)
+        self.assertEqual(runs.pop().stop(), 0)
+        nodes[1].drop()
+        nodes[1] = self.database(migrated=False)
+        self.skua(self.ask, "nodes", "remove", "n1")
+        self.skua(self.ask, "nodes", "add", "n2", "--node-url", nodes[1].url, "--groups", "32-63")
+        self.add_projections(nodes[1])
+        runs += self.begin_all(nodes[1:], network, "--cursor", "oldest")
+        self.proceed(network, 20, runs)
         self.wait_for_references(nodes, runs)
         self.stop_all(runs)
         self.check_content(nodes)

@@ -185,8 +185,9 @@ TEST_F(ReferenceSenderTest, a_node_asks_the_others_for_their_references) {
   other_.run("INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE VALUES (" +
              number_text(own) + ", '" + own + "', 'epoch')");
   list(other_database_.url());
-  session().run("INSERT INTO skua.nodes VALUES ('first', 'unused', ARRAY(SELECT generate_series(0, "
-                "31)))");
+  session().run(
+      "INSERT INTO skua.nodes VALUES ('first', 'unused', ARRAY(SELECT generate_series(0, "
+      "31)))");
   session().run("SELECT skua.request_references()");
   EXPECT_EQ(value("SELECT string_agg(account_group || text, ' ') FROM skua.waiting_references"),
             "32")

@@ -38,7 +38,8 @@ class Client final : public FeedClient {
 
 using ChangeReaderTest = test::FeedTest;
 
-TEST_F(ChangeReaderTest, a_client_of_a_former_timeline_fails_although_it_was_added_after_the_change) {
+TEST_F(ChangeReaderTest,
+       a_client_of_a_former_timeline_fails_although_it_was_added_after_the_change) {
   session().run("UPDATE skua.change_log_state SET timeline = 2");
   test::ManualClock clock;
   postgres::Runtime runtime(database_.url(), clock);

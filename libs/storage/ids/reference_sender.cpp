@@ -139,7 +139,7 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
     if (!wanted.empty()) {
       peer.session->execute(sql::references_resend, wanted);
       logger("store")->info(
-          "node {}: asked to send all references to accounts of this node, which may have lost some",
+          "node {}: asked to send all references to accounts of this node, which may lack some",
           name);
     }
     return Outcome::Sent;

@@ -52,8 +52,8 @@ void receive_references(postgres::Session& peer, std::span<const Reference> refe
 /// and a repetition changes nothing. A node that does not answer delays only its own references. If
 /// a node lost its newest rows, for example by a restore of a backup or a failover, everything that
 /// it owns is sent again: it requests this after its next start (skua.request_references), and a
-/// sender that was connected to it notices the change. Has its own thread and connections. In a database that is no node it does
-/// nothing.
+/// sender that was connected to it notices the change. Has its own thread and connections. In a
+/// database that is no node it does nothing.
 class ReferenceSender {
  public:
   explicit ReferenceSender(postgres::Runtime& runtime);

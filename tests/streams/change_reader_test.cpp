@@ -10,6 +10,7 @@
 #include "postgres/runtime.hpp"
 #include "streams/feed_database.hpp"
 #include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
 
 namespace skua::streams::change_reader_test {
 namespace {

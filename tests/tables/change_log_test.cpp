@@ -263,9 +263,9 @@ TEST_F(ChangeLogTest, a_node_whose_timeline_begins_asks_the_others_for_reference
     session().run("UPDATE skua.change_log_state SET database = 'another/00000001/16384'");
     check_change_log_timeline(session());
     check_change_log_timeline(session());
-    EXPECT_EQ(value("SELECT string_agg(account_group ||  || text || , ' ' ORDER BY "
-                    "account_group) FROM skua.waiting_references WHERE actor_id IS NULL"),
-              "40'' 50''");
+    EXPECT_EQ(value("SELECT string_agg(account_group || ':' || text, ' ' ORDER BY account_group) "
+                    "FROM skua.waiting_references WHERE actor_id IS NULL"),
+              "40: 50:");
     session().run("DELETE FROM skua.waiting_references");
   }
 }

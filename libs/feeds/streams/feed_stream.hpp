@@ -51,7 +51,6 @@ class FeedStream : public http_server::MessageSource,
   /// Whether the change at this position must not be sent yet. The server then calls `next` again
   /// after other messages.
   virtual bool is_held(std::int64_t /*pos*/) const { return false; }
-  std::int32_t timeline() const { return timeline_; }
   /// Returns the position of the last change that was processed.
   Position position() const { return {timeline_, next_ - 1}; }
   /// Sets the filter for the changes after the last processed one.

@@ -147,7 +147,6 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
     peer.session.reset();
     postgres::database_watch().forget(url);
     if (change.is_of_groups()) return Outcome::Waits;
-    peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
     logger("store")->warn("node {}: {}; all references to its accounts are sent again", name,
                           change.what());
     return Outcome::Lost;

@@ -100,6 +100,20 @@ int nodes_add(const Invocation& invocation) {
   return copy_list(session);
 }
 
+int nodes_set(const Invocation& invocation) {
+  const std::string name = invocation[kNode];
+  const auto url = invocation[kNodeUrl];
+  if (!url) throw UsageError("state --node-url of the node");
+  postgres::Session session = open_query_database(invocation);
+  require_query_database(session);
+  if (!tables::set_node_url(session, name, *url)) {
+    throw postgres::NodeError(
+        fmt::format("there is no node {}: `skua nodes list` has their names", name));
+  }
+  fmt::print("the node {} is at {}\n", name, postgres::without_password(*url));
+  return copy_list(session);
+}
+
 int nodes_list(const Invocation& invocation) {
   postgres::Session session = open_query_database(invocation);
   require_query_database(session);
@@ -173,6 +187,10 @@ CommandSpecs nodes_commands() {
            "Move groups of accounts to another node",
            {kDatabase, required(kMovedGroups), kTo},
            nodes_move},
+          {"nodes set",
+           "Set the address of a node that was moved, restored or failed over",
+           {kDatabase, node, kNodeUrl},
+           nodes_set},
           {"nodes remove", "Remove a node from a query database", {kDatabase, node}, nodes_remove},
           {"nodes sync", "Write the list of nodes into all nodes again", {kDatabase}, nodes_sync}};
 }

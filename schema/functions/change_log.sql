@@ -143,10 +143,12 @@ BEGIN
   UPDATE skua.change_log_state AS s SET database = this_database, since = clock_timestamp(),
     timeline = s.timeline + CASE WHEN s.database IN ('', this_database) THEN 0 ELSE 1 END
   RETURNING s.timeline INTO result;
+  -- A node may lack references that others have sent: to a former database, or to a later state of this one.
+  PERFORM skua.request_references();
   RETURN result;
 END
 $$;
-COMMENT ON FUNCTION skua.check_change_log_timeline() IS 'Begins a new timeline if the database is not the one in skua.change_log_state, as after a failover or restore. Returns the timeline.';
+COMMENT ON FUNCTION skua.check_change_log_timeline() IS 'Begins a new timeline if the database is not the one in skua.change_log_state, as after a failover or restore. A new node, and one with a new timeline, asks the other nodes for the references that it may lack. Returns the timeline.';
 
 -- The names of kinds and roles in the change log.
 CREATE OR REPLACE FUNCTION skua.change_kind(kind int2) RETURNS text

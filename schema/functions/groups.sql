@@ -81,6 +81,19 @@ $$;
 COMMENT ON FUNCTION skua.resend_references(int4[]) IS 'Queues all accounts and record keys of these groups of another node in skua.waiting_references. For a node that lost its newest rows, for example by a restore of a backup.';
 REVOKE EXECUTE ON FUNCTION skua.resend_references(int4[]) FROM PUBLIC;
 
+-- A row without an account and a text is a request: `skua run` delivers it like the other rows.
+CREATE OR REPLACE FUNCTION skua.request_references() RETURNS void
+LANGUAGE sql VOLATILE
+AS $$
+  INSERT INTO skua.waiting_references (account_group, text)
+  SELECT n.owned[1], ''
+  FROM skua.nodes AS n CROSS JOIN skua.account_groups AS g
+  WHERE cardinality(n.owned) > 0 AND NOT n.owned && g.owned AND EXISTS (SELECT 1 FROM skua.number_key);
+$$;
+COMMENT ON FUNCTION skua.request_references() IS 'Lets all other nodes send everything again that their records mention of the accounts of this node. For a node that is new or lost its newest rows.';
+REVOKE EXECUTE ON FUNCTION skua.request_references() FROM PUBLIC;
+COMMENT ON COLUMN skua.waiting_references.text IS 'A DID, the text of a record key, or a URI. Empty, and without an account: the other node is asked to send all references to accounts of this node again.';
+
 CREATE OR REPLACE FUNCTION skua.newest_drawn_number() RETURNS int8
 LANGUAGE sql STABLE
 AS $$

@@ -124,6 +124,9 @@ class Nodes(Backfill):
         refused(ask, "n2", empty.url, "30-33", "the node n0 owns the groups 30-31 already")
         refused(ask, "n0", empty.url, "30-33", "there is a node n0 already")
         refused(first, "n2", empty.url, "0-63", "is a node of a network")
+        for name, url, reason in (("n9", second.url, "there is no node n9"), ("n1", first.url, "its database owns the groups 0-31"),
+                                  ("n1", empty.url, "has no tables"), ("n1", "postgresql://127.0.0.1:1/x", "cannot be reached")):
+            self.assertTrue((done := self.skua(ask, "nodes", "set", name, "--node-url", url, code=1)).says(reason), done.tail())
         other = self.database()
         refused(other, "n0", ask.url, "0-63", "is a query database")
         refused(other, "n0", "postgresql://127.0.0.1:1/x", "0-63", "cannot be reached")

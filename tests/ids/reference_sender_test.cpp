@@ -180,6 +180,29 @@ TEST_F(ReferenceSenderTest, references_reach_their_node) {
       << "the function takes any groups";
 }
 
+TEST_F(ReferenceSenderTest, a_node_asks_the_others_for_their_references) {
+  const std::string own = did_of(false, "a");
+  other_.run("INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE VALUES (" +
+             number_text(own) + ", '" + own + "', 'epoch')");
+  list(other_database_.url());
+  session().run(
+      "INSERT INTO skua.nodes VALUES ('first', 'unused', ARRAY(SELECT generate_series(0, "
+      "31)))");
+  session().run("SELECT skua.request_references()");
+  EXPECT_EQ(value("SELECT string_agg(account_group || text, ' ') FROM skua.waiting_references"),
+            "32")
+      << "one request, to the other node";
+  postgres::Runtime runtime(database_.url(), clock_);
+  ReferenceSender sender(runtime);
+  sender.start();
+  while (value("SELECT count(*) FROM skua.waiting_references") != "0") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  sender.stop();
+  EXPECT_EQ(at_other("SELECT string_agg(text, ' ') FROM skua.waiting_references"), own);
+  EXPECT_EQ(sender.metrics().failures, 0U);
+}
+
 TEST_F(ReferenceSenderTest, a_node_that_refuses_delays_no_other_one) {
   const std::string foreign = did_of(true, "c");
   const auto group = std::to_string(atproto::account_group(foreign));

@@ -9,8 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include "atproto/account_group.hpp"
+#include "atproto/computed_number.hpp"
 #include "base/account_number.hpp"
 #include "support/postgres.hpp"
+#include "tables/account_groups.hpp"
 
 namespace skua::tables::change_log_test {
 namespace {
@@ -249,6 +252,22 @@ TEST_F(ChangeLogTest, another_database_begins_a_timeline) {
   session().run("UPDATE skua.change_log_state SET database = 'another/00000001/16384'");
   EXPECT_EQ(check_change_log_timeline(session()), 2);
   EXPECT_EQ(check_change_log_timeline(session()), 2);
+}
+
+TEST_F(ChangeLogTest, a_node_whose_timeline_begins_asks_the_others_for_references) {
+  make_node(session(), atproto::GroupSet::parse("0-31").value(), atproto::NumberKey{1});
+  session().run(
+      "INSERT INTO skua.nodes VALUES ('own', '', ARRAY(SELECT generate_series(0, 31))), "
+      "('a', '', '{40,41}'), ('b', '', '{50}'), ('empty', '', '{}')");
+  for (int i = 0; i < 2; ++i) {
+    session().run("UPDATE skua.change_log_state SET database = 'another/00000001/16384'");
+    check_change_log_timeline(session());
+    check_change_log_timeline(session());
+    EXPECT_EQ(value("SELECT string_agg(account_group || ':' || text, ' ' ORDER BY account_group) "
+                    "FROM skua.waiting_references WHERE actor_id IS NULL"),
+              "40: 50:");
+    session().run("DELETE FROM skua.waiting_references");
+  }
 }
 
 }  // namespace

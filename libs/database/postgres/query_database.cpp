@@ -184,13 +184,15 @@ void disconnect_nodes(Session& session) {
   session.execute(sql::nodes_disconnect);
 }
 
-void connect_nodes(Session& session) {
+void connect_node(Session& session, const Node& node) {
   const bool is_superuser = session.query_one<Rights>(sql::nodes_rights).is_superuser;
-  for (const Node& node : read_nodes(session)) {
-    const FdwOptions options = fdw_options(node.url, is_superuser);
-    session.execute(sql::nodes_connect, node.name, node.owned, options.server.names,
-                    options.server.values, options.user.names, options.user.values);
-  }
+  const FdwOptions options = fdw_options(node.url, is_superuser);
+  session.execute(sql::nodes_connect, node.name, node.owned, options.server.names,
+                  options.server.values, options.user.names, options.user.values);
+}
+
+void connect_nodes(Session& session) {
+  for (const Node& node : read_nodes(session)) connect_node(session, node);
   refresh_collections(session);
 }
 

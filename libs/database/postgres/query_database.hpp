@@ -104,6 +104,8 @@ void require_foreign_tables(Session& session);
 void divide_tables(Session& session, const Schema& schema);
 /// Drops the connections of all tables to nodes.
 void disconnect_nodes(Session& session);
+/// Connects the tables to one node, and drops its former connections. The node need not answer.
+void connect_node(Session& session, const Node& node);
 /// Connects the tables to all nodes of skua.nodes.
 void connect_nodes(Session& session);
 

@@ -1,5 +1,6 @@
 #include "tables/network_nodes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -92,6 +93,42 @@ void make_remote_node(const Node& node, const atproto::GroupSet& owned,
   transaction.commit();
 }
 
+/// Returns why a database cannot be one of a node, whatever its groups are; empty: it can.
+std::string problem_of(postgres::Session& session, postgres::Session& remote) {
+  const auto changes = postgres::pending_changes(remote, postgres::schema());
+  if (!changes.empty()) {
+    return fmt::format("its database {}: run `skua migrate` with it", changes.text());
+  }
+  if (load_number_key(remote) != load_number_key(session)) {
+    return "its database has another key of account numbers";
+  }
+  return {};
+}
+
+bool takes_part(const std::optional<MoveUnderWay>& move, const Node& node) {
+  return move && (node.name == move->from || node.name == move->to);
+}
+
+/// Returns why the groups of a database are not those of its node; empty: they are.
+std::string groups_problem(postgres::Session& remote, const Node& node,
+                           const std::optional<MoveUnderWay>& move) {
+  const auto owned = load_account_groups(remote).owned;
+  if (owned.list() == node.owned) return {};
+  return takes_part(move, node) ? move->text()
+                                : fmt::format("its database owns the groups {}", owned.text());
+}
+
+/// Returns why a database cannot become the one of a node; empty: it can.
+std::string refusal_of(postgres::Session& session, postgres::Session& remote, const Node& node) {
+  if (remote.query_one<bool>(sql::network_is_standby)) {
+    return "its server is a read-only standby: promote it first";
+  }
+  std::string problem = problem_of(session, remote);
+  // A node that takes part in a move has other groups until its end.
+  if (!problem.empty() || takes_part(move_under_way(session), node)) return problem;
+  return groups_problem(remote, node, std::nullopt);
+}
+
 }  // namespace
 
 void add_node(postgres::Session& session, const std::string& name, const std::string& url,
@@ -112,6 +149,24 @@ void add_node(postgres::Session& session, const std::string& name, const std::st
   postgres::disconnect_nodes(session);
   postgres::connect_nodes(session);
   transaction.commit();
+}
+
+bool set_node_url(postgres::Session& session, const std::string& name, const std::string& url) {
+  postgres::Transaction transaction(session);
+  auto nodes = postgres::read_nodes(session);
+  const auto node = std::ranges::find(nodes, name, &Node::name);
+  if (node == nodes.end()) return false;
+  node->url = url;
+  postgres::Session remote = postgres::open_node(*node, "skua nodes");
+  const std::string problem = refusal_of(session, remote, *node);
+  if (!problem.empty()) {
+    throw NodeError(fmt::format("{} cannot be the database of the node {}: {}",
+                                postgres::without_password(url), name, problem));
+  }
+  session.execute(sql::network_set_url, name, url);
+  postgres::connect_node(session, *node);
+  transaction.commit();
+  return true;
 }
 
 bool remove_node(postgres::Session& session, const std::string& name) {
@@ -171,17 +226,8 @@ std::vector<CheckedNode> check_nodes(postgres::Session& session) {
     CheckedNode state{std::move(node), {}};
     try {
       postgres::Session remote = postgres::open_node(state.node, "skua nodes");
-      const auto changes = postgres::pending_changes(remote, postgres::schema());
-      if (!changes.empty()) {
-        state.problem = fmt::format("its database {}: run `skua migrate` with it", changes.text());
-      } else if (const auto owned = load_account_groups(remote).owned;
-                 owned.list() != state.node.owned) {
-        const bool moves = move && (state.node.name == move->from || state.node.name == move->to);
-        state.problem =
-            moves ? move->text() : fmt::format("its database owns the groups {}", owned.text());
-      } else if (load_number_key(remote) != load_number_key(session)) {
-        state.problem = "its database has another key of account numbers";
-      }
+      state.problem = problem_of(session, remote);
+      if (state.problem.empty()) state.problem = groups_problem(remote, state.node, move);
     } catch (const std::runtime_error& error) {
       state.problem = error.what();
     }

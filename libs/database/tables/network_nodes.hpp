@@ -16,6 +16,11 @@ namespace skua::tables {
 void add_node(postgres::Session& session, const std::string& name, const std::string& url,
               const atproto::GroupSet& owned);
 
+/// Sets the address of a node, whose database has moved or was replaced. Returns false if there is
+/// no such node. Throws NodeError if the database at the new address does not answer, or is not one
+/// of this node, and postgres::SqlError; then nothing has changed.
+bool set_node_url(postgres::Session& session, const std::string& name, const std::string& url);
+
 /// Removes a node from a query database. Its database keeps its rows. Returns false if there is no
 /// such node. Throws NodeError and postgres::SqlError.
 bool remove_node(postgres::Session& session, const std::string& name);

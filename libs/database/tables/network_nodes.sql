@@ -23,6 +23,12 @@ LIMIT 1;
 -- name: network_insert
 INSERT INTO skua.nodes (name, url, owned) VALUES ($1, $2, string_to_array($3, ',')::int4[]);
 
+-- name: network_is_standby
+SELECT pg_is_in_recovery();
+
+-- name: network_set_url
+UPDATE skua.nodes SET url = $2 WHERE name = $1;
+
 -- name: network_delete
 DELETE FROM skua.nodes WHERE name = $1;
 

@@ -146,9 +146,8 @@ milliseconds ChangeReader::read(postgres::Session& session, const std::stop_toke
   const LogState state = read_log_state(session);
   const bool went_back = recent_.with(
       [&](const RecentChanges& recent) { return state.end < recent.end() && timeline_ != 0; });
-  if (timeline_ != 0 && (timeline_ != state.timeline || went_back)) {
-    fail_all(timeline_error(state.timeline));
-  }
+  if (went_back) fail_all(timeline_error(state.timeline));
+  fail_other_timelines(state.timeline);
   const bool has_clients = !clients().empty();
   if (timeline_ != state.timeline || went_back || !has_clients) {
     timeline_ = state.timeline;
@@ -267,6 +266,23 @@ void ChangeReader::measure_clients() {
   for (std::size_t form = 0; form < kStreamForms; ++form) {
     metrics_.stream_behind.at(form) = static_cast<std::uint64_t>(behind.at(form));
   }
+}
+
+void ChangeReader::fail_other_timelines(std::int32_t timeline) {
+  std::vector<std::shared_ptr<FeedClient>> others;
+  waiting_.with([&](Waiting& waiting) {
+    std::erase_if(waiting.clients, [&](const std::weak_ptr<FeedClient>& weak) {
+      auto client = weak.lock();
+      if (!client || client->timeline() == timeline) return false;
+      others.push_back(std::move(client));
+      return true;
+    });
+    std::erase_if(waiting.older, [&](const OlderRequest& request) {
+      const auto client = request.client.lock();
+      return client && client->timeline() != timeline;
+    });
+  });
+  for (const auto& client : others) client->fail(timeline_error(timeline));
 }
 
 void ChangeReader::fail_all(const FeedError& error) {

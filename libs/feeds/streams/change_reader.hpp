@@ -180,6 +180,8 @@ class FeedClient {
  public:
   virtual ~FeedClient() = default;
   virtual StreamForm form() const = 0;
+  /// Returns the timeline of the client's positions.
+  virtual std::int32_t timeline() const = 0;
   /// Returns whether the client needs the record of a change.
   virtual bool wants(const ChangeEvent& event) const = 0;
   /// Returns the position of the first change that the client has not processed.
@@ -221,7 +223,8 @@ class ChangeReader {
   using OnOpen = std::function<void(const std::variant<Opened, FeedError>&)>;
   void open(Start start, OnOpen on_open);
 
-  /// Lets the reader call the client from now on, until the client is destroyed.
+  /// Lets the reader call the client from now on, until the client is destroyed. A client whose
+  /// timeline is not that of the log fails.
   void add(std::weak_ptr<FeedClient> client);
 
   struct Recent {
@@ -263,6 +266,9 @@ class ChangeReader {
   /// Measures the lag of the slowest clients: the number of changes that were read but that they
   /// have not processed.
   void measure_clients();
+  /// Ends the streams of all clients with positions of other timelines. Such a client may have been
+  /// added late, because it waited for the readers of other nodes.
+  void fail_other_timelines(std::int32_t timeline);
   /// Ends the streams of all clients.
   void fail_all(const FeedError& error);
   void fail_open_requests();

@@ -33,6 +33,7 @@ class FeedStream : public http_server::MessageSource,
   http_server::MessageBatch next(std::size_t max_bytes) final;
 
   StreamForm form() const final { return form_; }
+  std::int32_t timeline() const final { return timeline_; }
   bool wants(const ChangeEvent& event) const final;
   std::int64_t next_position() const final { return next_; }
   void more() final;
@@ -50,7 +51,6 @@ class FeedStream : public http_server::MessageSource,
   /// Whether the change at this position must not be sent yet. The server then calls `next` again
   /// after other messages.
   virtual bool is_held(std::int64_t /*pos*/) const { return false; }
-  std::int32_t timeline() const { return timeline_; }
   /// Returns the position of the last change that was processed.
   Position position() const { return {timeline_, next_ - 1}; }
   /// Sets the filter for the changes after the last processed one.

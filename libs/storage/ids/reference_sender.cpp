@@ -64,6 +64,7 @@ void receive_references(postgres::Session& peer, std::span<const Reference> refe
   std::vector<std::string_view> collections;
   std::vector<const Reference*> keys;
   for (const Reference& reference : references) {
+    if (reference.is_request()) continue;
     if (!reference.actor_id) {
       dids.push_back(reference.text);
       continue;
@@ -106,7 +107,10 @@ std::chrono::milliseconds ReferenceSender::round(postgres::Session& session,
       const auto references =
           session.query<Reference>(sql::references_waiting, node.groups, kMostOfGroup);
       if (references.empty()) break;
-      const Outcome outcome = send(node.name, node.url, key, references);
+      const bool requests = std::ranges::any_of(references, &Reference::is_request);
+      const std::string wanted =
+          requests ? tables::load_account_groups(session).owned.list() : std::string();
+      const Outcome outcome = send(node.name, node.url, key, references, wanted);
       if (outcome == Outcome::Lost) session.execute(sql::references_resend, node.groups);
       if (outcome != Outcome::Sent) break;
       crash_point("after_references");
@@ -120,9 +124,11 @@ std::chrono::milliseconds ReferenceSender::round(postgres::Session& session,
 
 ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const std::string& url,
                                                const std::optional<atproto::NumberKey>& key,
-                                               std::span<const Reference> references) {
+                                               std::span<const Reference> references,
+                                               const std::string& wanted) {
   Peer& peer = peers_[url];
   if (std::chrono::steady_clock::now() < peer.next_attempt) return Outcome::Waits;
+  const bool was_connected = peer.session != nullptr;
   try {
     if (!peer.session) {
       peer.session =
@@ -130,12 +136,17 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
     }
     require_owner(*peer.session, key, references);
     receive_references(*peer.session, references, clock_.now());
+    if (!wanted.empty()) {
+      peer.session->execute(sql::references_resend, wanted);
+      logger("store")->info(
+          "node {}: asked to send all references to accounts of this node, which may lack some",
+          name);
+    }
     return Outcome::Sent;
   } catch (const postgres::DatabaseChanged& change) {
     peer.session.reset();
     postgres::database_watch().forget(url);
     if (change.is_of_groups()) return Outcome::Waits;
-    peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
     logger("store")->warn("node {}: {}; all references to its accounts are sent again", name,
                           change.what());
     return Outcome::Lost;
@@ -143,7 +154,8 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
     logger("store")->warn("node {}: references to its accounts wait: {}", name, error.what());
     metrics_.failures += 1;
     peer.session.reset();
-    peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
+    // A connection that has ended says nothing about the next one.
+    if (!was_connected) peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;
     return Outcome::Waits;
   }
 }

@@ -26,16 +26,20 @@ struct ReferenceMetrics {
                    "Failures to send references to a node"};
 };
 
-/// An account or a record key of another node (skua.waiting_references).
+/// An account or a record key of another node, or a request to it (skua.waiting_references).
 struct Reference {
   std::int32_t account_group = 0;
   std::int64_t seq = 0;
   /// The account of a record key; 0: `text` is the URI of a label; nothing: `text` is a DID.
-  std::optional<AccountNumber> actor_id;
-  std::optional<std::int64_t> rkey;
+  std::optional<AccountNumber> actor_id = std::nullopt;
+  std::optional<std::int64_t> rkey = std::nullopt;
   /// The collection of a record key; empty for DIDs and URIs.
-  std::string nsid;
+  std::string nsid = {};
   std::string text;
+
+  /// Whether this is no reference, but asks the other node for all references to accounts of this
+  /// node.
+  bool is_request() const { return !actor_id && text.empty(); }
 };
 
 /// Inserts the references that the database of `peer`, their node, does not have. Outside of a
@@ -47,8 +51,9 @@ void receive_references(postgres::Session& peer, std::span<const Reference> refe
 /// nodes that own them (skua.waiting_references, docs/nodes.md). A reference is sent at least once,
 /// and a repetition changes nothing. A node that does not answer delays only its own references. If
 /// a node lost its newest rows, for example by a restore of a backup or a failover, everything that
-/// it owns is sent again. Has its own thread and connections. In a database that is no node it does
-/// nothing.
+/// it owns is sent again: it requests this after its next start (skua.request_references), and a
+/// sender that was connected to it notices the change. Has its own thread and connections. In a
+/// database that is no node it does nothing.
 class ReferenceSender {
  public:
   explicit ReferenceSender(postgres::Runtime& runtime);
@@ -75,8 +80,10 @@ class ReferenceSender {
   };
 
   std::chrono::milliseconds round(postgres::Session& session, const std::stop_token& stop);
+  /// If `wanted` is not empty, asks the node for all references to accounts of these groups.
   Outcome send(const std::string& name, const std::string& url,
-               const std::optional<atproto::NumberKey>& key, std::span<const Reference> references);
+               const std::optional<atproto::NumberKey>& key, std::span<const Reference> references,
+               const std::string& wanted);
 
   const Clock& clock_;
   ReferenceMetrics metrics_;

@@ -23,6 +23,7 @@ USING unnest($1::int4[], $2::int8[]) AS sent(account_group, seq)
 WHERE w.account_group = sent.account_group AND w.seq = sent.seq;
 
 -- name: references_resend
+-- Runs here, or on the other node.
 SELECT skua.resend_references(string_to_array($1, ',')::int4[]);
 
 -- name: references_receive_accounts

@@ -386,17 +386,16 @@ CREATE OR REPLACE FUNCTION skua.each_node_has(projection text) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
   counted jsonb := '{}';
+  each_has boolean := true;
   present record;
   node text;
 BEGIN
   FOR node IN SELECT n.name FROM skua.nodes AS n ORDER BY 1 LOOP
     SELECT * INTO present FROM skua.projection_of_node(node, projection);
-    IF NOT FOUND THEN
-      RETURN false;
-    END IF;
+    each_has := each_has AND FOUND;
     counted := counted || jsonb_build_object(node, present.counted_moves);
   END LOOP;
-  RETURN NOT EXISTS (SELECT FROM skua.uneven_nodes(projection, counted));
+  RETURN each_has AND NOT EXISTS (SELECT FROM skua.uneven_nodes(projection, counted));
 END
 $$;
 COMMENT ON FUNCTION skua.each_node_has(text) IS 'True if all nodes have built a projection, and their sums count each record once. An error if one of them cannot be read.';

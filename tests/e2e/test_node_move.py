@@ -28,7 +28,11 @@ class NodeMove(Backfill):
             for name in SUMMED:
                 self.skua(database, "consumers", "add", name)
         seq = network.steps(300)["seq"]
-        runs = [self.follow(database, network, seq, "--cursor", "oldest") for database in (one, *nodes)]
+        # The end of a process saves its cursor.
+        for run in [self.follow(database, network, seq, "--cursor", "oldest") for database in (one, *nodes)]:
+            self.assertEqual(run.stop(), 0)
+        runs = [self.begin(database, network, "run") for database in (one, *nodes)]
+        self.reach(network, runs, 20)
         return network, one, ask, nodes, runs
 
     def move(self, ask, to, groups=MOVED, **environment):

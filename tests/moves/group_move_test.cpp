@@ -228,6 +228,9 @@ TEST_F(GroupMoveTest, the_new_node_continues_at_the_earlier_cursor) {
 }
 
 TEST_F(GroupMoveTest, sessions_that_write_end_and_others_stay) {
+  for (auto* node : {&west_, &east_}) {
+    node->run("INSERT INTO skua.cursors VALUES (1, NULL, now(), 'relay:a')");
+  }
   postgres::Session writer(west_database_.url(), "skua run relay:a");
   postgres::Session reader(west_database_.url(), "skua query");
   move("east");
@@ -289,6 +292,10 @@ TEST_F(GroupMoveTest, says_why_a_move_is_not_possible) {
   refused("30-33", "east", "state groups of one node");
   EXPECT_NO_THROW(move("east", "32"));
   EXPECT_THAT(lines_.back(), HasSubstr("nothing changed: the node east owns the groups 32"));
+  {
+    const postgres::Session run(east_database_.url(), "skua run relay:a");
+    refused("5", "east", "the node east has not saved its first cursor yet");
+  }
   west_.run(
       "INSERT INTO skua.backfill_hosts (next_attempt, updated_at, host, what, state) VALUES "
       "(now(), now(), 'https://a.test', 'repos', 'listing')");

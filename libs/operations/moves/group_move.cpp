@@ -60,6 +60,7 @@ struct NodePart {
 struct NodeFacts {
   std::string sources;
   bool has_tap;
+  bool has_run;
   std::string filter;
   bool has_bootstrap;
   bool has_lists;
@@ -102,6 +103,9 @@ void require_possible(Session& ask, const Node& from, const Node& to) {
     };
     if (found.has_tap) {
       refuse("reads a Tap, which cannot be read again from where the other node stopped");
+    }
+    if (found.has_run && found.sources.empty()) {
+      refuse("has not saved its first cursor yet: repeat the command in 10 seconds");
     }
     if (found.has_bootstrap) refuse("has an open bootstrap: let `skua backfill` end first");
     if (found.has_lists) {

@@ -48,6 +48,7 @@ WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.backend
 -- name: moves_facts
 SELECT (SELECT coalesce(string_agg(source, ', ' ORDER BY source), '') FROM skua.cursors WHERE source ~ '^(relay|jetstream|tap):'),
   EXISTS (SELECT 1 FROM skua.cursors WHERE source LIKE 'tap:%'),
+  EXISTS (SELECT 1 {{writers}} AND a.application_name ~ '^skua run'),
   (SELECT concat_ws(' ', collections, dids, excluded, retention) FROM skua.filter_state),
   EXISTS (SELECT 1 FROM skua.dropped_indexes),
   EXISTS (SELECT 1 FROM skua.backfill_hosts WHERE state IN ('none', 'listing') AND what NOT LIKE 'audit:%'),

@@ -119,6 +119,7 @@ int nodes_list(const Invocation& invocation) {
   require_query_database(session);
   const auto states = tables::check_nodes(session);
   const auto missing = tables::missing_groups(session);
+  const auto move = tables::move_under_way(session);
   if (invocation[kJson]) {
     nlohmann::json nodes = nlohmann::json::array();
     for (const auto& [node, problem] : states) {
@@ -127,7 +128,9 @@ int nodes_list(const Invocation& invocation) {
                        {"groups", atproto::GroupSet::parse(node.owned).value().text()},
                        {"problem", problem.empty() ? nlohmann::json() : nlohmann::json(problem)}});
     }
-    const nlohmann::json json = {{"nodes", nodes}, {"missing_groups", missing.value_or("")}};
+    const nlohmann::json json = {{"nodes", nodes},
+                                 {"missing_groups", missing.value_or("")},
+                                 {"move", move ? move->text() : ""}};
     fmt::print("{}\n", json.dump(2));
     return kSuccess;
   }
@@ -136,6 +139,7 @@ int nodes_list(const Invocation& invocation) {
                atproto::GroupSet::parse(node.owned).value().text(),
                postgres::without_password(node.url), problem.empty() ? "" : ": " + problem);
   }
+  if (move) fmt::print("{}\n", move->text());
   print_missing(session);
   return kSuccess;
 }

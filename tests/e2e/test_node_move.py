@@ -147,7 +147,10 @@ class NodeMove(Backfill):
         killed = self.move(ask, "n1", SKUA_CRASH_AT="move_part:3")
         self.assertEqual(killed.wait(60), -9)
         self.assertTrue(self.skua(ask, "query", "latest").says(f"the groups {MOVED} are being moved from n0 to n1"))
-        self.assertTrue(self.skua(ask, "nodes", "list").says(f"the groups {MOVED} are being moved from n0 to n1"))
+        for command in (("nodes", "list"), ("status",), ("doctor",)):
+            told = self.start([BIN / "skua", *command], self.environment(ask))
+            told.wait(60)
+            self.assertTrue(told.says(f"the groups {MOVED} are being moved from n0 to n1"), told.tail())
         self.assertTrue(self.skua(ask, "nodes", "remove", "n1", code=1).says(f"`skua nodes move {MOVED} --to n1` ends that"))
         self.assertTrue(self.skua(ask, "nodes", "move", "5", "--to", "n1", code=1).says(f"`skua nodes move {MOVED} --to n1` ends that"))
         network.steps(10)

@@ -18,7 +18,8 @@ const NetworkStatus kStatus{{{.name = "east",
                               .age = 4,
                               .has_waiting = true},
                              {.name = "west", .owned = "3", .problem = "no connection"}},
-                            "4-63"};
+                            "4-63",
+                            "the groups 2 are being moved"};
 
 TEST(NetworkStatusTest, text_names_what_is_missing) {
   const std::string text = network_text(kStatus);
@@ -27,11 +28,13 @@ TEST(NetworkStatusTest, text_names_what_is_missing) {
   EXPECT_THAT(text,
               HasSubstr("west: groups 3, no event read\n    cannot be read: no connection\n"));
   EXPECT_THAT(text, HasSubstr("no node owns the groups 4-63"));
+  EXPECT_THAT(text, HasSubstr("  the groups 2 are being moved\n"));
 }
 
 TEST(NetworkStatusTest, json_has_the_same) {
   const auto json = network_json(kStatus);
   EXPECT_EQ(json["missing_groups"], "4-63");
+  EXPECT_EQ(json["move"], "the groups 2 are being moved");
   EXPECT_EQ(json["nodes"][0]["read_up_to"], "2026-11-29 12:00:00");
   EXPECT_TRUE(json["nodes"][0]["problem"].is_null());
   EXPECT_TRUE(json["nodes"][1]["read_up_to"].is_null());

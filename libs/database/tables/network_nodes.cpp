@@ -113,9 +113,8 @@ bool takes_part(const std::optional<MoveUnderWay>& move, const Node& node) {
 std::string groups_problem(postgres::Session& remote, const Node& node,
                            const std::optional<MoveUnderWay>& move) {
   const auto owned = load_account_groups(remote).owned;
-  if (owned.list() == node.owned) return {};
-  return takes_part(move, node) ? move->text()
-                                : fmt::format("its database owns the groups {}", owned.text());
+  if (owned.list() == node.owned || takes_part(move, node)) return {};
+  return fmt::format("its database owns the groups {}", owned.text());
 }
 
 /// Returns why a database cannot become the one of a node; empty: it can.
@@ -124,9 +123,7 @@ std::string refusal_of(postgres::Session& session, postgres::Session& remote, co
     return "its server is a read-only standby: promote it first";
   }
   std::string problem = problem_of(session, remote);
-  // A node that takes part in a move has other groups until its end.
-  if (!problem.empty() || takes_part(move_under_way(session), node)) return problem;
-  return groups_problem(remote, node, std::nullopt);
+  return problem.empty() ? groups_problem(remote, node, move_under_way(session)) : problem;
 }
 
 }  // namespace

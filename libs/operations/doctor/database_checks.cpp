@@ -157,8 +157,10 @@ Findings judge_nodes(postgres::Session& session) {
                              fmt::format("no node owns the groups {}", *groups)));
   }
   if (findings.empty()) {
+    const auto move = tables::move_under_way(session);
     findings.push_back(
-        ok("nodes", fmt::format("{} own all groups of accounts", counted(count, "node"))));
+        ok("nodes", fmt::format("{} own all groups of accounts{}", counted(count, "node"),
+                                move ? "; " + move->text() : "")));
   }
   return findings;
 }

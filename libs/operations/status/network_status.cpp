@@ -33,7 +33,9 @@ std::string node_text(const postgres::NodeState& node) {
 }  // namespace
 
 NetworkStatus read_network_status(postgres::Session& session) {
-  return {postgres::node_states(session), tables::missing_groups(session)};
+  const auto move = tables::move_under_way(session);
+  return {postgres::node_states(session), tables::missing_groups(session),
+          move ? std::optional(move->text()) : std::nullopt};
 }
 
 nlohmann::json network_json(const NetworkStatus& status) {
@@ -47,7 +49,9 @@ nlohmann::json network_json(const NetworkStatus& status) {
     if (node.read_up_to) nodes.back()["read_up_to"] = *node.read_up_to;
     if (!node.problem.empty()) nodes.back()["problem"] = node.problem;
   }
-  return {{"nodes", nodes}, {"missing_groups", status.missing_groups.value_or("")}};
+  return {{"nodes", nodes},
+          {"missing_groups", status.missing_groups.value_or("")},
+          {"move", status.move.value_or("")}};
 }
 
 std::string network_text(const NetworkStatus& status) {
@@ -59,6 +63,7 @@ std::string network_text(const NetworkStatus& status) {
     text += fmt::format("  no node owns the groups {}: answers miss their accounts\n",
                         *status.missing_groups);
   }
+  if (status.move) text += "  " + *status.move + "\n";
   return text;
 }
 

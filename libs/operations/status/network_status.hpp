@@ -17,6 +17,8 @@ struct NetworkStatus {
   std::vector<postgres::NodeState> nodes;
   /// The groups of accounts that no node owns, such as `32-63`; nothing if each has a node.
   std::optional<std::string> missing_groups;
+  /// The move of groups that is under way, as a text; nothing: there is none.
+  std::optional<std::string> move = std::nullopt;
 };
 
 /// Throws postgres::SqlError. A node that cannot be read is no error but has a problem.

@@ -1,5 +1,7 @@
 #include "moves/group_move.hpp"
 
+#include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -281,6 +283,77 @@ TEST_F(GroupMoveTest, sums_over_the_nodes_need_both_nodes_to_count_alike) {
   EXPECT_EQ(is_complete("tag_trends"), "t");
   east_.run("UPDATE skua.consumer_lanes SET built_during_move = true");
   EXPECT_EQ(is_complete("post_stats"), "f");
+}
+
+/// A node loses what a move has written to it, as by a failover to a standby that is late.
+class LostStepTest : public GroupMoveTest {
+ protected:
+  /// Begins the move, and interrupts it when it says a line with this text.
+  void interrupt_at(const std::string& text) {
+    EXPECT_THROW(move_groups(session(), GroupSet::parse("16-31").value(), "east",
+                             [&](const std::string& line) {
+                               if (line.find(text) != std::string::npos) {
+                                 throw std::runtime_error("interrupted");
+                               }
+                             }),
+                 std::runtime_error);
+    for (auto* database : {&west_database_, &east_database_}) {
+      postgres::database_watch().forget(database->url());
+    }
+  }
+  void lose(postgres::Session& node, const std::string& owned) {
+    node.run("DELETE FROM skua.group_moves");
+    node.run("UPDATE skua.account_groups SET owned = ARRAY(SELECT generate_series(" + owned + "))");
+  }
+  void expect_moved() {
+    EXPECT_EQ(at(west_, "SELECT array_to_string(owned, ',') FROM skua.account_groups"),
+              GroupSet::parse("0-15").value().list());
+    EXPECT_EQ(at(east_, "SELECT array_to_string(owned, ',') FROM skua.account_groups"),
+              GroupSet::parse("16-63").value().list());
+    EXPECT_EQ(at(east_, "SELECT string_agg(text, ', ' ORDER BY rkey) FROM bsky.posts"),
+              "text of first, text of later");
+    EXPECT_EQ(at(west_, "SELECT count(*) FROM bsky.posts"), "0");
+  }
+};
+
+TEST_F(LostStepTest, the_first_node_loses_that_it_gave_the_groups_away) {
+  add_account(west_, mover_);
+  add_post(mover_, 1, "first");
+  interrupt_at("owns the groups");
+  // The arrival comes back to the state of before, too: its line came before the step ended.
+  lose(west_, "0, 31");
+  lose(east_, "32, 63");
+  add_post(mover_, 2, "later");
+  move("east");
+  EXPECT_THAT(lines_.front(), HasSubstr("the node west has lost the beginning of the move"));
+  expect_moved();
+}
+
+TEST_F(LostStepTest, the_other_node_loses_the_arrival) {
+  add_account(west_, mover_);
+  add_post(mover_, 1, "first");
+  add_post(mover_, 2, "later");
+  interrupt_at("removed 1 of");
+  // The first removal is committed, so nothing can be repaired.
+  lose(east_, "32, 63");
+  EXPECT_THAT([&] { move("east"); },
+              testing::ThrowsMessage<postgres::NodeError>(HasSubstr("restore a newer backup")));
+  west_.run("UPDATE skua.group_moves SET parts_done = 0; DELETE FROM bsky.posts");
+  add_post(mover_, 1, "first");
+  add_post(mover_, 2, "later");
+  move("east");
+  EXPECT_THAT(lines_.front(), HasSubstr("the node east has lost the arrival of the groups"));
+  expect_moved();
+}
+
+TEST_F(LostStepTest, the_first_node_owns_groups_again_that_have_arrived) {
+  add_account(west_, mover_);
+  add_post(mover_, 1, "first");
+  add_post(mover_, 2, "later");
+  interrupt_at("removed 1 of");
+  lose(west_, "0, 31");
+  move("east");
+  expect_moved();
 }
 
 TEST_F(GroupMoveTest, says_why_a_move_is_not_possible) {

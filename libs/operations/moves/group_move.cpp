@@ -190,6 +190,7 @@ class Move {
   }
 
   void run() {
+    if (row_.phase != "leave" && row_.phase != "return") repair();
     if (row_.phase == "leave") leave();
     if (row_.phase == "copy") copy();
     if (row_.phase == "arrive") arrive();
@@ -226,8 +227,36 @@ class Move {
     return account_ranges(groups_, static_cast<std::uint32_t>(count));
   }
 
+  /// Repeats steps that a node has lost by a failover or a restore.
+  void repair() {
+    const auto arriving = part_of(to_);
+    const bool has_arrived = arriving && arriving->phase == "done";
+    const auto leaving = part_of(from_);
+    if (!leaving) {
+      progress_(fmt::format("the node {} has lost the beginning of the move", row_.from));
+      // Rows that are copied already may have changed.
+      if (arriving && !has_arrived) to_.execute(sql::moves_set_parts, row_.number, arriving->parts);
+      if (has_arrived) give_away();
+      if (!has_arrived) set_phase("leave");
+    } else if ((row_.phase == "connect" || row_.phase == "clean") && !has_arrived) {
+      if (leaving->phase != "leave" || leaving->parts_done > 0) {
+        throw NodeError(fmt::format(
+            "the node {} has lost the groups {}, and the node {} has removed rows of them: restore "
+            "a newer backup of the node {}",
+            row_.to, groups_.text(), row_.from, row_.to));
+      }
+      progress_(fmt::format("the node {} has lost the arrival of the groups", row_.to));
+      set_phase("copy");
+    }
+  }
+
   void leave() {
     progress_(fmt::format("the node {} gives the groups {} away", row_.from, groups_.text()));
+    give_away();
+    set_phase("copy");
+  }
+
+  void give_away() {
     if (!part_of(from_)) {
       Transaction transaction(from_);
       from_.execute(sql::moves_change_version);
@@ -239,7 +268,6 @@ class Move {
     }
     end_sessions(from_, find_node(nodes_, row_.from).url);
     from_.execute(sql::moves_note_left, row_.number);
-    set_phase("copy");
   }
 
   void copy() {
@@ -317,6 +345,7 @@ class Move {
           *waits, row_.from, *waits));
       std::this_thread::sleep_for(kPoll);
     }
+    wait_for_standbys();
     remove(from_, "done");
     {
       Transaction transaction(to_);
@@ -329,6 +358,17 @@ class Move {
       }
     }
     set_phase("done");
+  }
+
+  /// A standby of the new node that replaces it must have the rows, because this move removes the
+  /// other ones.
+  void wait_for_standbys() {
+    const auto position = to_.query_one<std::string>(sql::moves_wal_position);
+    while (const auto standby = to_.query_first<std::string>(sql::moves_late_standby, position)) {
+      progress_(fmt::format("waits until the standby {} of the node {} has the groups", *standby,
+                            row_.to));
+      std::this_thread::sleep_for(kPoll);
+    }
   }
 
   /// Removes the rows of the groups from a node, and ends its part of the move.

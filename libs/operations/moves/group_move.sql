@@ -175,6 +175,17 @@ WHERE c.kind = 'projection' AND c.role = 'live' AND c.state = 'running' AND NOT 
 ORDER BY 1
 LIMIT 1;
 
+-- name: moves_wal_position
+SELECT pg_current_wal_insert_lsn()::text;
+
+-- name: moves_late_standby
+-- A role without pg_monitor does not see the positions of standbys.
+SELECT coalesce(nullif(application_name, ''), host(client_addr), 'without a name')
+FROM pg_stat_replication
+WHERE flush_lsn < $1::text::pg_lsn
+ORDER BY 1
+LIMIT 1;
+
 -- name: moves_projections
 -- The projections that are wrong until they are built again.
 SELECT name

@@ -43,7 +43,7 @@ WHERE number = $1::int8;
 FROM pg_stat_activity AS a
 WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.backend_type = 'client backend'
   AND a.application_name ~ '^skua '
-  AND a.application_name !~ '^skua (query|export|serve|pull|page|status|doctor|nodes|check|watch|disk|stop|migrate|change log|consumers)'
+  AND a.application_name !~ '^skua (query|export|serve|pull|page|webhooks|status|doctor|nodes|check|watch|disk|clock|stop|migrate|index|lexicon|change log|consumers)'
 
 -- name: moves_facts
 SELECT (SELECT coalesce(string_agg(source, ', ' ORDER BY source), '') FROM skua.cursors WHERE source ~ '^(relay|jetstream|tap):'),

@@ -260,7 +260,7 @@ class Stress:
 
     def move_under_faults(self):
         chance = random.Random(f"moves {self.seed}")
-        self.wait("the first cursors", lambda: all(node.database.value("select count(*) from skua.cursors") for node in self.nodes))
+        self.wait("the first cursors", lambda: all(node.database.value("select count(*) from skua.cursors") for node in self.nodes), 120)
         for source, target in (("west", "east"), ("east", "west")):
             first, last = sorted(chance.sample(HALVES[source], 2))
             for attempt in range(MOST_INTERRUPTIONS + 1):

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "postgres/database_watch.hpp"
 #include "postgres/runtime.hpp"
 #include "streams/feed_database.hpp"
 #include "support/manual_clock.hpp"
@@ -59,6 +60,27 @@ TEST_F(ChangeReaderTest,
   append({like(kFirst)});
   present->wait_for_changes();
   reader.stop();
+}
+
+TEST_F(ChangeReaderTest, clients_stay_when_the_groups_of_the_database_change) {
+  test::ManualClock clock;
+  postgres::Runtime runtime(database_.url(), clock);
+  FeedMetrics metrics;
+  ChangeReader reader(runtime, {}, metrics);
+  reader.start();
+  const auto client = std::make_shared<Client>(1);
+  reader.add(client);
+  std::promise<void> opened;
+  reader.open(StartLive{}, [&](const auto& /*answer*/) { opened.set_value(); });
+  opened.get_future().wait();
+  session().run("UPDATE skua.database_token SET groups_version = groups_version + 1");
+  session().run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+      "AND pid <> pg_backend_pid()");
+  append({like(kFirst)});
+  client->wait_for_changes();
+  reader.stop();
+  EXPECT_FALSE(postgres::database_watch().change(database_.url()));
 }
 
 }  // namespace

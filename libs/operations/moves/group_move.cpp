@@ -77,7 +77,6 @@ const Node& find_node(const std::vector<Node>& nodes, const std::string& name) {
 /// Returns the node that owns all of these groups.
 const Node& owner_of(const std::vector<Node>& nodes, const atproto::GroupSet& groups) {
   for (const Node& node : nodes) {
-    if (node.owned.empty()) continue;
     const auto owned = atproto::GroupSet::parse(node.owned).value();
     if (owned.has_all_of(groups)) return node;
     if (owned.has_any_of(groups)) {

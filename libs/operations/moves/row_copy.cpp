@@ -17,16 +17,9 @@ constexpr std::string_view kPosts = "bsky.posts";
 constexpr std::array<std::string_view, 4> kStates = {"skua.identities", "skua.repositories",
                                                      "skua.backfill_jobs", "skua.purges"};
 
-/// A row of moves_tables.
-struct TableRow {
-  std::string name;
-  std::string key_column;
-  std::string columns;
-  std::string values;
-};
-
-std::string in_groups(const atproto::GroupSet& groups) {
-  return fmt::format("bsky.account_group(t.did) = ANY ('{{{}}}'::int4[])", groups.list());
+/// `groups` is the list of a GroupSet.
+std::string in_groups(const std::string& groups) {
+  return fmt::format(" AS t WHERE bsky.account_group(t.did) = ANY ('{{{}}}'::int4[])", groups);
 }
 
 std::string in_range(const std::string& column, const AccountRange& range) {
@@ -51,15 +44,16 @@ std::vector<AccountRange> account_ranges(const atproto::GroupSet& groups,
   return ranges;
 }
 
-RowCopy::RowCopy(postgres::Session& from, postgres::Session& to) : from_(from), to_(to) {
-  for (TableRow& row : from.query<TableRow>(sql::moves_tables)) {
-    tables_.push_back({std::move(row.name), std::move(row.key_column), std::move(row.columns),
-                       std::move(row.values)});
-  }
-  tables_.push_back({"skua.tombstones", "actor_id",
-                     "rkey, rev, seq, actor_id, collection_id, source",
-                     "t.rkey, t.rev, t.seq, t.actor_id, t.collection_id, t.source"});
+std::vector<NumberedTable> numbered_tables(postgres::Session& session) {
+  auto tables = session.query<NumberedTable>(sql::moves_tables);
+  tables.push_back({"skua.tombstones", "actor_id",
+                    "rkey, rev, seq, actor_id, collection_id, source",
+                    "t.rkey, t.rev, t.seq, t.actor_id, t.collection_id, t.source"});
+  return tables;
 }
+
+RowCopy::RowCopy(postgres::Session& from, postgres::Session& to)
+    : from_(from), to_(to), tables_(numbered_tables(from)) {}
 
 std::uint64_t RowCopy::send(const std::string& query, const std::string& target) {
   std::uint64_t rows = 0;
@@ -98,7 +92,7 @@ std::uint64_t RowCopy::merge(const std::string& table, const std::string& key, E
 
 std::uint64_t RowCopy::copy_part(const AccountRange& range) {
   std::uint64_t rows = 0;
-  for (const Table& table : tables_) {
+  for (const NumberedTable& table : tables_) {
     const std::string condition = in_range(table.key_column, range);
     // Only a move that brought the group here before has left rows: posts on whose first CID
     // records of this node rely.
@@ -139,7 +133,7 @@ std::uint64_t RowCopy::copy_part(const AccountRange& range) {
 }
 
 std::uint64_t RowCopy::copy_states(const atproto::GroupSet& groups) {
-  const std::string condition = " AS t WHERE " + in_groups(groups);
+  const std::string condition = in_groups(groups.list());
   merge("bsky.collections", "id", Existing::Keep, {}, "bsky.collections AS t WHERE t.id >= 1000");
   std::uint64_t rows = 0;
   for (const std::string_view table : kStates) {
@@ -159,10 +153,9 @@ std::uint64_t RowCopy::copy_states(const atproto::GroupSet& groups) {
 
 RowRemoval::RowRemoval(postgres::Session& session, const atproto::GroupSet& groups)
     : session_(session), groups_(groups.list()) {
-  for (TableRow& row : session.query<TableRow>(sql::moves_tables)) {
-    if (row.name != kPosts) tables_.push_back(std::move(row.name));
+  for (NumberedTable& table : numbered_tables(session)) {
+    if (table.name != kPosts) tables_.push_back(std::move(table.name));
   }
-  tables_.emplace_back("skua.tombstones");
   std::vector<std::string> emptied;
   for (const std::string& column :
        session.query<std::string>(sql::moves_columns, kPosts,
@@ -187,8 +180,7 @@ void RowRemoval::remove_part(const AccountRange& range) {
 }
 
 void RowRemoval::remove_states() {
-  const std::string condition =
-      fmt::format(" AS t WHERE bsky.account_group(t.did) = ANY ('{{{}}}'::int4[])", groups_);
+  const std::string condition = in_groups(groups_);
   for (const std::string_view table : kStates) {
     session_.run(fmt::format("DELETE FROM {}{}", table, condition));
   }

@@ -21,6 +21,18 @@ struct AccountRange {
 std::vector<AccountRange> account_ranges(const atproto::GroupSet& groups,
                                          std::uint32_t parts_of_group);
 
+/// A table whose rows belong to the account in a column.
+struct NumberedTable {
+  std::string name;
+  std::string key_column;
+  std::string columns;
+  /// The values that are copied.
+  std::string values;
+};
+
+/// Returns all such tables of a node, except those with the names of accounts and records.
+std::vector<NumberedTable> numbered_tables(postgres::Session& session);
+
 /// Copies the rows of accounts from a node to another one. Nothing may write these rows meanwhile.
 /// Each function needs an open transaction of `to`, throws postgres::SqlError, may be repeated, and
 /// returns the number of rows that it read. One thread.
@@ -37,12 +49,6 @@ class RowCopy {
   std::uint64_t copy_states(const atproto::GroupSet& groups);
 
  private:
-  struct Table {
-    std::string name;
-    std::string key_column;
-    std::string columns;
-    std::string values;
-  };
   /// The action for a row whose key exists.
   enum class Existing : std::uint8_t { Keep, Replace };
 
@@ -53,7 +59,7 @@ class RowCopy {
 
   postgres::Session& from_;
   postgres::Session& to_;
-  std::vector<Table> tables_;
+  const std::vector<NumberedTable> tables_;
 };
 
 /// Removes the rows of accounts from a node, without an entry in its change log. Needs an open

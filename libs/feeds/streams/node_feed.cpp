@@ -31,26 +31,19 @@ class NodeStream final : public http_server::MessageSource {
     std::shared_ptr<ChangeStream> stream;
   };
 
-  explicit NodeStream(std::vector<Part> parts) : parts_(std::move(parts)) {}
+  /// `has_moves`: a part may wait for another one (hold_of).
+  NodeStream(std::vector<Part> parts, bool has_moves)
+      : parts_(std::move(parts)), has_moves_(has_moves) {}
 
   void connect(std::function<void()> wake) override {
     for (const Part& part : parts_) part.stream->connect(wake);
   }
 
   MessageBatch next(std::size_t max_bytes) override {
-    MessageBatch all;
     const std::size_t share = std::max(max_bytes / parts_.size(), kSmallestShare);
-    // A part may wait for another one, which passes a position without a message in this call.
-    for (int round = 0; round < 2 && all.messages.empty() && !all.end; ++round) {
-      for (const Part& part : parts_) {
-        MessageBatch batch = part.stream->next(share);
-        std::ranges::move(batch.messages, std::back_inserter(all.messages));
-        if (!batch.end) continue;
-        all.end = std::move(batch.end);
-        all.end->message = fmt::format("the node {}: {}", part.node, all.end->message);
-        break;
-      }
-    }
+    MessageBatch all = next_of_parts(share);
+    // A part that was waited for may have passed its position without a message.
+    if (has_moves_ && all.messages.empty() && !all.end) all = next_of_parts(share);
     return all;
   }
 
@@ -62,7 +55,21 @@ class NodeStream final : public http_server::MessageSource {
   }
 
  private:
+  MessageBatch next_of_parts(std::size_t share) {
+    MessageBatch all;
+    for (const Part& part : parts_) {
+      MessageBatch batch = part.stream->next(share);
+      std::ranges::move(batch.messages, std::back_inserter(all.messages));
+      if (!batch.end) continue;
+      all.end = std::move(batch.end);
+      all.end->message = fmt::format("the node {}: {}", part.node, all.end->message);
+      break;
+    }
+    return all;
+  }
+
   const std::vector<Part> parts_;
+  const bool has_moves_;
 };
 
 /// The answers of the readers to a request.
@@ -185,7 +192,7 @@ void NodeFeed::serve_changes(const std::shared_ptr<Exchange>& exchange) {
       (*streams)[log.node] = parts.back().stream;
     }
     for (std::size_t i = 0; i < logs_.size(); ++i) logs_[i]->reader.add(parts[i].stream);
-    exchange->answer(std::make_shared<NodeStream>(std::move(parts)));
+    exchange->answer(std::make_shared<NodeStream>(std::move(parts), !moves_.empty()));
   };
   auto& each = std::get<std::vector<Start>>(begin);
   for (std::size_t i = 0; i < logs_.size(); ++i) {

@@ -196,7 +196,12 @@ std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const Q
   if (!missing) {
     return QueryNote{fmt::format("nodes have no projection {}: {}", need.name, need.without), {}};
   }
-  if (missing->empty()) return std::nullopt;
+  if (missing->empty()) {
+    if (need.name != "notifications") return std::nullopt;
+    return QueryNote{"in a query database, a reply notifies the author of its parent, and not the "
+                     "authors of the posts above it",
+                     {}};
+  }
   return QueryNote{fmt::format("the projection {0} is not built, or is more than a minute behind, "
                                "on these nodes: {1}. Until it is, {2}. Run `skua consumers add "
                                "{0}` with the database of each node, and `skua run`",

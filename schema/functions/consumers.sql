@@ -17,10 +17,11 @@ COMMENT ON FUNCTION skua.consumer_progress(text) IS 'The progress of a consumer:
 CREATE OR REPLACE FUNCTION bsky.is_current(projection text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN skua.is_query_database()
-    THEN (SELECT coalesce(bool_and(coalesce(n.lag < interval '1 minute', false)), false) FROM skua.projections_of_nodes(projection) AS n)
+    THEN EXISTS (SELECT FROM skua.network_projections() AS p WHERE p.name = projection AND p.form = 'computed')
+      OR (SELECT coalesce(bool_and(coalesce(n.lag < interval '1 minute', false)), false) FROM skua.projections_of_nodes(projection) AS n)
     ELSE coalesce((SELECT p.lag < interval '1 minute' FROM skua.consumer_progress(projection) AS p), false) END
 $$;
-COMMENT ON FUNCTION bsky.is_current(text) IS 'True if a projection, such as post_stats, is built and less than a minute behind; in a query database, on each node. skua.consumer_progress returns its position.';
+COMMENT ON FUNCTION bsky.is_current(text) IS 'True if a projection, such as post_stats, is built and less than a minute behind; in a query database, on each node, or if it is computed there. skua.consumer_progress returns its position.';
 
 -- A build replaces the view of a projection (skua.show_projection), so a view that exists stays.
 CREATE OR REPLACE FUNCTION skua.declare_projection(name text, columns text) RETURNS void
@@ -31,12 +32,12 @@ BEGIN
       SELECT string_agg(format('NULL::%s AS %I', split_part(c.text, ' ', 2), split_part(c.text, ' ', 1)), ', ' ORDER BY c.place)
       FROM regexp_split_to_table(columns, ',\s+') WITH ORDINALITY AS c(text, place)));
   END IF;
-  IF skua.is_query_database() AND name IN (SELECT p.name FROM skua.summed_projections() AS p) THEN
-    PERFORM skua.sum_projection(name);
+  IF skua.is_query_database() THEN
+    PERFORM skua.show_network_projection(name);
   END IF;
 END
 $$;
-COMMENT ON FUNCTION skua.declare_projection(text, text) IS 'Creates the view of a projection, which has no rows before the first build. In a query database it reads the sums over the nodes. The columns have the form: name type, name type.';
+COMMENT ON FUNCTION skua.declare_projection(text, text) IS 'Creates the view of a projection, which has no rows before the first build. In a query database it reads the nodes. The columns have the form: name type, name type.';
 
 -- A view that is replaced keeps its grants, and the views of users that read it. Readers see the tables of one consumer or of
 -- the next one, never a part. A view that was dropped together with its table is created again.

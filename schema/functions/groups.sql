@@ -5,6 +5,11 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT get_byte(sha256(convert_to(did, 'UTF8')), 0) >> 2 $$;
 COMMENT ON FUNCTION bsky.account_group(text) IS 'The group of an account, 0 to 63: the first six bits of the SHA-256 of its DID.';
 
+CREATE OR REPLACE FUNCTION skua.is_node() RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$ SELECT g.group_shift = 57 FROM skua.account_groups AS g $$;
+COMMENT ON FUNCTION skua.is_node() IS 'True if this database is a node of a network, or its query database.';
+
 -- Numbers that all nodes of a network compute with the same result (ADR 19). libs/foundation/atproto/computed_number.hpp has
 -- the same functions.
 

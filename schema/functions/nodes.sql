@@ -36,14 +36,17 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION skua.shared_tables() IS 'The tables of skua that views and questions read and whose rows belong to the account of the column did. In a query database they have the tables of the nodes as children.';
 
--- Records of one account, such as its likes, are on one node. Each node counts its own, so the sum over the nodes is the number.
+-- Records of one account, such as its likes, are on one node. Each node counts its own, so the sum over the nodes is the number. A
+-- notification follows from its record. Whether a post breaks rules depends on records of several nodes, so it is computed.
+--
 -- A projection that stores more than sums, such as the counted tags of each post, does not learn which records groups brought
--- with them. Its sums are wrong from the end of a move until both nodes have built it again.
-CREATE OR REPLACE FUNCTION skua.summed_projections() RETURNS TABLE (name text, key_columns text[], stores_only_sums boolean)
+-- with them. It is wrong from the end of a move until both nodes have built it again.
+CREATE OR REPLACE FUNCTION skua.network_projections() RETURNS TABLE (name text, form text, key_columns text[], stores_only_sums boolean)
 LANGUAGE sql IMMUTABLE AS $$
-  VALUES ('post_stats', '{actor_id,rkey}'::text[], true), ('actor_stats', '{actor_id}', true), ('tag_trends', '{hour,tag}', false)
+  VALUES ('post_stats', 'sum', '{actor_id,rkey}'::text[], true), ('actor_stats', 'sum', '{actor_id}', true),
+    ('tag_trends', 'sum', '{hour,tag}', false), ('notifications', 'rows', NULL, false), ('post_rules', 'computed', NULL, false)
 $$;
-COMMENT ON FUNCTION skua.summed_projections() IS 'The projections that a query database reads, their keys, and whether their tables have nothing but the sums. The other columns are sums over the nodes. A node cannot build other projections that are part of Skua, because these read records of other accounts.';
+COMMENT ON FUNCTION skua.network_projections() IS 'The projections of a query database. sum: the sum over the nodes of the columns that are not in the key. rows: the rows of all nodes. computed: the query database computes it, and the nodes have none. stores_only_sums: the tables of a node have nothing but the sums.';
 
 CREATE OR REPLACE FUNCTION skua.has_sort_at(table_name text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -122,12 +125,16 @@ BEGIN
     EXECUTE format('CREATE OR REPLACE VIEW node_ranges.%I AS SELECT * FROM skua.%I AS t WHERE bsky.account_group(t.did) BETWEEN %s AND %s',
       format('%s_%s_%s', part.name, part.first_group, part.last_group), part.name, part.first_group, part.last_group);
   END LOOP;
-  FOR projection IN SELECT name FROM skua.summed_projections() LOOP
+  FOR projection IN SELECT name FROM skua.network_projections() WHERE form = 'sum' LOOP
     EXECUTE format('CREATE OR REPLACE VIEW node_ranges.%I AS SELECT * FROM bsky.%1$I', projection);
   END LOOP;
+  CREATE OR REPLACE VIEW node_ranges.notifications AS
+  SELECT n.* FROM bsky.notifications AS n
+  WHERE (n.actor_id >> 57)::int4 = ANY ((
+    SELECT array_agg(g) FROM skua.shown_ranges() AS r CROSS JOIN generate_series(r.first_group, r.last_group) AS g)::int4[]);
   CREATE OR REPLACE VIEW node_ranges.projections AS
   SELECT p.name, c.lag, b.counted_moves, b.built_during_move
-  FROM skua.summed_projections() AS p
+  FROM skua.network_projections() AS p
   CROSS JOIN LATERAL skua.consumer_progress(p.name) AS c
   CROSS JOIN LATERAL (
     SELECT l.counted_moves, l.built_during_move
@@ -200,15 +207,13 @@ $$;
 COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions. Drops the views and functions that read them.';
 REVOKE EXECUTE ON FUNCTION skua.divide_tables() FROM PUBLIC;
 
--- The view reads nothing before each node has the projection: a sum without a node would be wrong. A view that exists keeps its
--- columns and its grants.
+-- A view that exists keeps its columns and its grants. It has no rows before each node has the projection: a sum without a node would
+-- be wrong.
 CREATE OR REPLACE FUNCTION skua.sum_projection(projection text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  keys text[] := (SELECT key_columns FROM skua.summed_projections() WHERE name = projection);
+  keys text[] := (SELECT key_columns FROM skua.network_projections() WHERE name = projection);
 BEGIN
-  CREATE SCHEMA IF NOT EXISTS node_tables;
-  EXECUTE format('CREATE TABLE IF NOT EXISTS node_tables.%I (LIKE bsky.%1$I)', projection);
   EXECUTE format('CREATE OR REPLACE VIEW bsky.%I AS SELECT %s FROM node_tables.%1$I WHERE (SELECT skua.each_node_has(%1$L)) GROUP BY %3$s',
     projection,
     (SELECT string_agg(CASE WHEN a.attname = ANY (keys) THEN quote_ident(a.attname)
@@ -219,6 +224,84 @@ END
 $$;
 COMMENT ON FUNCTION skua.sum_projection(text) IS 'Lets the view of a projection read the sums over the nodes.';
 REVOKE EXECUTE ON FUNCTION skua.sum_projection(text) FROM PUBLIC;
+
+-- The node of the first post searches its facets, which can have 800 kB.
+CREATE OR REPLACE FUNCTION skua.compute_post_rules() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  CREATE OR REPLACE VIEW bsky.post_rules AS
+  SELECT j.actor_id, j.rkey, j.root_actor, j.root_rkey, j.parent_actor, j.parent_rkey, v.violates_threadgate,
+    j.violates_embedding_rules, j.is_hidden, j.has_invalid_root
+  FROM skua.judged_posts AS j
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN j.violates_unless_mentioned AND j.allows_mentioned THEN jsonb_build_array(jsonb_build_object('features',
+      jsonb_build_array(jsonb_build_object('$type', 'app.bsky.richtext.facet#mention', 'did',
+        (SELECT a.did FROM bsky.actors AS a WHERE a.id = j.actor_id))))) END AS mention
+    OFFSET 0
+  ) AS m
+  CROSS JOIN LATERAL (
+    SELECT j.violates_unless_mentioned AND NOT (j.allows_mentioned AND EXISTS (
+      SELECT FROM bsky.posts AS r
+      WHERE r.actor_id = j.root_actor AND r.rkey = j.root_rkey
+        AND (j.actor_id = ANY (r.mentions) OR cardinality(r.mentions) >= 20 AND r.facets @> m.mention))) AS violates_threadgate
+    OFFSET 0
+  ) AS v
+  WHERE j.depends_on_accounts OR v.violates_threadgate OR j.violates_embedding_rules OR j.is_hidden OR j.has_invalid_root;
+END
+$$;
+COMMENT ON FUNCTION skua.compute_post_rules() IS 'Lets bsky.post_rules compute which posts break rules, from the records of all nodes.';
+REVOKE EXECUTE ON FUNCTION skua.compute_post_rules() FROM PUBLIC;
+
+-- A node does not know whether a reply or quote breaks the rules of a post of another node, so its notifications have those that do.
+-- A post notifies an account at most once: of a quote that breaks rules, it notifies the account of the reply, if it is one.
+CREATE OR REPLACE FUNCTION skua.join_notifications() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  CREATE OR REPLACE VIEW bsky.notifications AS
+  SELECT n.recipient, n.actor_id, n.collection_id, n.rkey, s.reason, n.subject_actor, s.subject_collection, s.subject_rkey, n.sort_at
+  FROM node_tables.notifications AS n
+  CROSS JOIN LATERAL (
+    SELECT n.reason = 7 AND EXISTS (
+      SELECT FROM bsky.post_rules AS r WHERE r.actor_id = n.actor_id AND r.rkey = n.rkey AND r.violates_embedding_rules) AS breaks_rules
+    OFFSET 0
+  ) AS q
+  CROSS JOIN LATERAL (
+    SELECT n.reason, n.subject_collection, n.subject_rkey WHERE n.reason <> 8 AND NOT q.breaks_rules
+    UNION ALL
+    SELECT 8, 1, p.parent_rkey
+    FROM bsky.posts AS p
+    CROSS JOIN LATERAL (
+      SELECT FROM bsky.posts AS a WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
+    WHERE (n.reason = 8 OR q.breaks_rules) AND p.actor_id = n.actor_id AND p.rkey = n.rkey AND p.parent_actor = n.recipient
+      AND NOT EXISTS (SELECT FROM bsky.post_rules AS r WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey AND r.violates_threadgate)
+  ) AS s
+  WHERE (SELECT skua.each_node_has('notifications'));
+END
+$$;
+COMMENT ON FUNCTION skua.join_notifications() IS 'Lets bsky.notifications read those of all nodes, without those of replies and quotes that break rules.';
+REVOKE EXECUTE ON FUNCTION skua.join_notifications() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.show_network_projection(projection text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  present record;
+BEGIN
+  SELECT * INTO present FROM skua.network_projections() AS p WHERE p.name = projection;
+  CREATE SCHEMA IF NOT EXISTS node_tables;
+  IF present.form IN ('sum', 'rows') THEN
+    EXECUTE format('CREATE TABLE IF NOT EXISTS node_tables.%I (LIKE bsky.%1$I)', projection);
+  END IF;
+  IF present.form = 'sum' THEN
+    PERFORM skua.sum_projection(projection);
+  ELSIF projection = 'post_rules' THEN
+    PERFORM skua.compute_post_rules();
+    -- They read the rules. Their own view is declared before that of the rules.
+    PERFORM skua.join_notifications();
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION skua.show_network_projection(text) IS 'In a query database, lets the view of a projection read the nodes. The view of another projection keeps no rows.';
+REVOKE EXECUTE ON FUNCTION skua.show_network_projection(text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION skua.connect_node(node text, owned int4[], server_options jsonb, user_options jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -251,7 +334,7 @@ BEGIN
     EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (skua.%I) SERVER %I OPTIONS (schema_name %L, table_name %1$L)',
                    part.view, part.name, server, 'node_ranges');
   END LOOP;
-  FOR projection IN SELECT name FROM skua.summed_projections() LOOP
+  FOR projection IN SELECT name FROM skua.network_projections() WHERE form IN ('sum', 'rows') LOOP
     EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (node_tables.%I) SERVER %I OPTIONS (schema_name %L, table_name %2$L)',
                    projection || '_of_' || node, projection, server, 'node_ranges');
   END LOOP;
@@ -344,7 +427,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
   RETURN QUERY SELECT DISTINCT unnest(u.nodes)
   FROM skua.group_moves AS m
-  JOIN skua.summed_projections() AS p ON p.name = projection
+  JOIN skua.network_projections() AS p ON p.name = projection
   CROSS JOIN LATERAL (
     SELECT array_agg(c.key) AS nodes, count(*) AS number, count(*) FILTER (WHERE c.value @> to_jsonb(m.number)) AS built_since
     FROM jsonb_each(counted) AS c

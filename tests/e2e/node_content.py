@@ -3,29 +3,39 @@
 import collections
 
 # Columns that belong to one database: numbers of accounts and collections, times of indexing, and what follows from these.
-OWN = r"^(rev|indexed_at|sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
+OWN = r"^(rev|recipient|indexed_at|sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
 
 # The projections that a query database reads: the keys and the sums of their rows.
-SUMMED = {"post_stats": ("bsky.uri(actor_id, 1, rkey)", "likes, reposts, replies, quotes"),
+# A node counts its own replies, and does not know the gates of other nodes.
+REPLIES = """replies + case when skua.is_query_database() then 0 else (select count(*) from bsky.post_rules v
+             where v.violates_threadgate and v.parent_actor = t.actor_id and v.parent_rkey = t.rkey) end"""
+SUMMED = {"post_stats": ("bsky.uri(actor_id, 1, rkey)", f"likes, reposts, {REPLIES}, quotes"),
           "actor_stats": ("(select did from bsky.actors where id = actor_id)", "followers, follows, posts"),
           "tag_trends": ("hour, tag", "posts")}
+OF_NODES = (*SUMMED, "notifications")
+OF_ONE = (*OF_NODES, "post_rules")
 VIEWS = f"""select relname from pg_class where relkind = 'v' and relnamespace = 'bsky'::regnamespace
             and relname <> all ('{{{",".join(SUMMED)}}}') order by 1"""
+
+# A node notifies the author of the parent of a reply, and no accounts above.
+CONDITIONS = {name: "(v.reason::text not in ('8', 'reply') or exists (select from bsky.posts p where (p.actor_id, p.rkey, p.parent_actor, p.parent_rkey) = "
+                    "(v.actor_id, v.rkey, v.subject_actor, v.subject_rkey)))" for name in ("notifications", "notifications_view")}
+DIFFERENT = {"replies"}
 
 WAITING = "select exists (select from skua.waiting_references)"
 
 
 def shown(database, view):
     """The rows of a view, counted, without the values that belong to one database."""
-    text = database.run(f"select coalesce((select jsonb_object_agg(key, value) from jsonb_each(to_jsonb(v)) where key !~ '{OWN}')::text, '') "
-                        f"from bsky.{view} v")
+    text = database.run(f"select coalesce((select jsonb_object_agg(key, value) from jsonb_each(to_jsonb(v)) where key !~ '{OWN}' and key <> 'replies')::text, '') "
+                        f"from bsky.{view} v where {CONDITIONS.get(view, 'true')}")
     return collections.Counter(text.split("\n"))
 
 
 def sums(database, projection):
     """The rows of a projection, counted. A row of zeros is there or not: this depends on the batches."""
     keys, numbers = SUMMED[projection]
-    return collections.Counter(database.run(f"select {keys}, {numbers} from bsky.{projection} where greatest({numbers}) > 0").split("\n"))
+    return collections.Counter(database.run(f"select {keys}, {numbers} from bsky.{projection} t where greatest({numbers}) > 0").split("\n"))
 
 
 def numbered(node, groups, table):

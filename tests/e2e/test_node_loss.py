@@ -13,7 +13,7 @@ import test_nodes
 import test_serve
 from changes import folded
 from harness import Database, wait_for
-from node_content import SUMMED, VIEWS, WAITING, numbered, shown, sums
+from node_content import OF_NODES, OF_ONE, SUMMED, VIEWS, WAITING, numbered, shown, sums
 from standby import Standby
 from test_backfill import Backfill
 from test_groups import HALVES, group
@@ -37,7 +37,7 @@ class NodeLoss(Backfill):
             self.add_projections(database)
 
     def add_projections(self, database):
-        for name in SUMMED:
+        for name in OF_ONE if database is self.one else OF_NODES:
             self.skua(database, "consumers", "add", name)
 
     def begin_all(self, databases, network, *arguments):
@@ -67,7 +67,7 @@ class NodeLoss(Backfill):
     def check_content(self, nodes):
         for database in (self.one, *nodes):
             self.skua(database, "consumers", "run-until-idle")
-            for name in SUMMED:
+            for name in OF_NODES:
                 self.skua(database, "consumers", "verify", name)
             self.assertEqual(comparison.change_log_differences(database), [])
             self.assertEqual(database.run("select error from skua.dead_letter"), "")

@@ -18,6 +18,15 @@ TEST(QueryDatabase, definitions_read_the_column_of_the_nodes) {
             "least(a.created_at, b.indexed_at)");
 }
 
+TEST(QueryDatabase, a_join_with_a_projection_is_an_aggregate_of_one_row) {
+  EXPECT_EQ(for_query_database("LEFT JOIN bsky.actor_stats stats ON stats.actor_id = a.id;\n"),
+            "LEFT JOIN LATERAL (SELECT max(stats.followers) AS followers, max(stats.follows) AS "
+            "follows, max(stats.posts) AS posts FROM bsky.actor_stats stats WHERE stats.actor_id = "
+            "a.id) stats ON true;\n");
+  EXPECT_EQ(for_query_database("LEFT JOIN bsky.actors a ON a.id = t.id"),
+            "LEFT JOIN bsky.actors a ON a.id = t.id");
+}
+
 TEST(QueryDatabase, connection_options_are_those_of_the_string) {
   const ConnectionOptionList list =
       connection_options("postgresql://ann:secret@[::1]:5433/west?sslmode=require");

@@ -44,7 +44,7 @@ sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 
 import comparison  # noqa: E402
 from harness import BIN, SIM, Database, Program, Sim, server_url, wait_for, with_database  # noqa: E402
-from node_content import SUMMED, VIEWS, WAITING, numbered, shown, sums  # noqa: E402
+from node_content import OF_NODES, OF_ONE, SUMMED, VIEWS, WAITING, numbered, shown, sums  # noqa: E402
 from node_questions import HALVES, Questions, owned  # noqa: E402
 from seeds import print_result, run_seeds  # noqa: E402
 from stress import Cluster  # noqa: E402
@@ -203,7 +203,7 @@ class Stress:
             groups = HALVES[node.name]
             self.skua(self.ask.database, "nodes", "add", node.name, "--node-url", node.database.url, "--groups", f"{groups.start}-{groups.stop - 1}")
         for database in (self.one, *(node.database for node in self.nodes)):
-            for projection in SUMMED:
+            for projection in OF_ONE if database is self.one else OF_NODES:
                 self.skua(database, "consumers", "add", projection)
 
     def look_after(self):
@@ -224,7 +224,7 @@ class Stress:
 
     def live_through_it(self):
         self.control("/step", {"count": FIRST})
-        self.wait("the projections", lambda: self.ask.database.value("select bool_and(skua.each_node_has(name)) from skua.summed_projections()"))
+        self.wait("the projections", lambda: self.ask.database.value("select bool_and(skua.each_node_has(name)) from skua.network_projections() where form <> 'computed'"))
         while not all(self.has_begun(node) for node in self.nodes):
             last = self.control("/step", {"count": 20})["seq"]
             self.wait("accounts with posts", lambda last=last: all(follower.program.reached(last) for follower in self.followers))
@@ -328,7 +328,7 @@ class Stress:
                     self.skua(database, "consumers", "rebuild", projection)
                 self.skua(database, "consumers", "run-until-idle")
         for database in databases.values():
-            for projection in SUMMED:
+            for projection in OF_NODES:
                 self.skua(database, "consumers", "verify", projection)
         return found + self.number_differences()
 

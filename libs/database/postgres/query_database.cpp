@@ -77,6 +77,24 @@ FdwOptions fdw_options(const std::string& url, bool is_superuser) {
   return options;
 }
 
+/// A projection that views join, the name that they give it, and its columns for one row of the
+/// view.
+struct JoinedProjection {
+  std::string_view name, alias, columns;
+};
+
+constexpr JoinedProjection kJoinedProjections[] = {
+    {"post_stats", "stats",
+     "max(stats.likes) AS likes, max(stats.reposts) AS reposts, max(stats.replies) AS replies, "
+     "max(stats.quotes) AS quotes"},
+    {"actor_stats", "stats",
+     "max(stats.followers) AS followers, max(stats.follows) AS follows, max(stats.posts) AS posts"},
+    {"post_rules", "rules",
+     "bool_or(rules.violates_threadgate) AS violates_threadgate, "
+     "bool_or(rules.violates_embedding_rules) AS violates_embedding_rules, "
+     "bool_or(rules.is_hidden) AS is_hidden, bool_or(rules.has_invalid_root) AS has_invalid_root"},
+};
+
 }  // namespace
 
 bool is_query_database(Session& session) {
@@ -128,10 +146,14 @@ void require_migrated_nodes(Session& session, const Schema& schema) {
 
 std::string for_query_database(const std::string& sql) {
   static const std::regex earlier(R"(least\((\w+)\.created_at, \1\.indexed_at\))");
-  static const std::regex sums(R"(LEFT JOIN bsky\.(post_stats|actor_stats) stats ON ([^;\n]+))");
-  return std::regex_replace(
-      std::regex_replace(sql, earlier, "$1.sort_at"), sums,
-      "LEFT JOIN LATERAL (SELECT stats.* FROM bsky.$1 stats WHERE $2 OFFSET 0) stats ON true");
+  std::string text = std::regex_replace(sql, earlier, "$1.sort_at");
+  for (const auto& [name, alias, columns] : kJoinedProjections) {
+    const std::regex join(fmt::format("LEFT JOIN bsky\\.{} {} ON ([^;\n]+)", name, alias));
+    text = std::regex_replace(text, join,
+                              fmt::format("LEFT JOIN LATERAL (SELECT {} FROM bsky.{} {} WHERE $1) {} ON true",
+                                          columns, name, alias, alias));
+  }
+  return text;
 }
 
 bool hide_ranges(Session& session) {

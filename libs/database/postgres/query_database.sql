@@ -42,10 +42,14 @@ SELECT name, owned, to_char(read_up_to, 'YYYY-MM-DD HH24:MI:SS'), extract(epoch 
 FROM skua.node_states();
 
 -- name: nodes_read_projection
-SELECT $1::text IN (SELECT name FROM skua.summed_projections());
+SELECT $1::text IN (SELECT name FROM skua.network_projections());
 
 -- name: nodes_without_projection
-SELECT node FROM skua.projections_of_nodes($1::text) WHERE lag IS NULL OR lag >= interval '1 minute' ORDER BY 1;
+SELECT n.node
+FROM skua.network_projections() AS p
+CROSS JOIN LATERAL skua.projections_of_nodes(p.name) AS n
+WHERE p.name = $1::text AND p.form <> 'computed' AND (n.lag IS NULL OR n.lag >= interval '1 minute')
+ORDER BY 1;
 
 -- name: nodes_rights
 -- Whether the extension exists, whether this role may create it, and whether it may create servers.

@@ -177,8 +177,8 @@ void refuse_on_node(postgres::Session& session, const std::string& name) {
   if (find_projection(name) == nullptr) return;
   if (!session.query_one<bool>(sql::consumers_need_other_nodes, name)) return;
   throw ConsumerError(
-      fmt::format("{} reads records of other accounts, and this database is a node, which does not "
-                  "have those of other nodes: a node has no such projection",
+      fmt::format("{} reads records of accounts of other nodes, which this node does not have: the "
+                  "query database computes it, and you need not add it",
                   name));
 }
 

@@ -6,7 +6,8 @@ ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING;
 
 -- name: consumers_need_other_nodes
 -- The key exists in a node.
-SELECT EXISTS (SELECT 1 FROM skua.number_key) AND $1::text NOT IN (SELECT name FROM skua.summed_projections());
+SELECT EXISTS (SELECT 1 FROM skua.number_key)
+  AND NOT EXISTS (SELECT 1 FROM skua.network_projections() WHERE name = $1::text AND form <> 'computed');
 
 -- fragment: retired
 -- An error of a retired consumer is that of the drop of its tables.

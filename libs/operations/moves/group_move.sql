@@ -191,7 +191,7 @@ LIMIT 1;
 SELECT name
 FROM skua.consumers
 WHERE kind = 'projection' AND role = 'live'
-  AND name NOT IN (SELECT p.name FROM skua.summed_projections() AS p WHERE p.stores_only_sums)
+  AND name NOT IN (SELECT p.name FROM skua.network_projections() AS p WHERE p.stores_only_sums)
 ORDER BY 1;
 
 -- name: moves_remove_posts

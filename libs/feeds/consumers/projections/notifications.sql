@@ -8,6 +8,9 @@
 -- `wanted` for each record that a batch concerns. There is one lane, because a fold also changes the notifications of the
 -- records of other accounts.
 --
+-- A node has no posts of other nodes. There a reply notifies the author of its parent only, and the query database leaves out replies
+-- and quotes that break rules (skua.join_notifications).
+--
 -- The exception are verifications that were removed. Their notifications stay, and the removal notifies too. A new build takes
 -- both from the former table.
 
@@ -83,15 +86,15 @@ posts AS MATERIALIZED (
   WHERE k.collection_id = 1
 ),
 above (actor_id, rkey, sort_at, height, ancestor, ancestor_rkey, next_actor, next_rkey) AS (
-  SELECT p.actor_id, p.rkey, p.sort_at, 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM posts AS p
-  CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
-    WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
-  WHERE NOT p.violates_threadgate
+  SELECT p.actor_id, p.rkey, p.sort_at, 1, p.parent_actor, p.parent_rkey, a.parent_actor, a.parent_rkey FROM posts AS p
+  LEFT JOIN LATERAL (SELECT * FROM bsky.posts AS a
+    WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a ON true
+  WHERE p.parent_actor IS NOT NULL AND NOT p.violates_threadgate AND (a.actor_id IS NOT NULL OR (SELECT skua.is_node()))
   UNION ALL
   SELECT x.actor_id, x.rkey, x.sort_at, x.height + 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM above AS x
   CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
     WHERE a.actor_id = x.next_actor AND a.rkey = x.next_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
-  WHERE x.height < 4 AND NOT EXISTS (SELECT 1 FROM bsky.post_rules AS r
+  WHERE x.height < 4 AND NOT (SELECT skua.is_node()) AND NOT EXISTS (SELECT 1 FROM bsky.post_rules AS r
     WHERE r.actor_id = x.ancestor AND r.rkey = x.ancestor_rkey AND r.is_hidden)
 ),
 found AS (

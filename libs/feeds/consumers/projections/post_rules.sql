@@ -86,25 +86,15 @@ actor_id, rkey, root_actor, root_rkey, parent_actor, parent_rkey, violates_threa
   is_hidden, has_invalid_root
 
 -- fragment: judged
--- Judges the posts in `keys`. A gate counts if its account and record key are those of the post. A list counts with the items
--- of its owner, if the gate names the owner by DID: a handle can move to another account, and list items name their list by
--- DID. A post that was never seen breaks no rule, because its parent and its gate may become known later.
---
--- `mentioned` has the replies whose thread allows mentioned accounts, and whose author the first post mentions.
--- `bsky.posts.mentions` has all mentions of a post with less than 20. The facets of any other post may have 800 kB, so they are
--- searched once for all replies.
-posts AS MATERIALIZED (
-  SELECT p.* FROM keys AS k CROSS JOIN LATERAL (
-    SELECT p.actor_id, p.rkey, p.parent_actor, p.parent_rkey, p.root_actor, p.root_rkey, p.quote_actor, p.quote_collection,
-      p.quote_rkey
-    FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey AND p.cid IS NOT NULL
-      AND (p.root_actor IS NOT NULL OR p.quote_collection = 1) OFFSET 0) AS p
+-- Judges the posts in `keys` (skua.judged_posts). `mentioned` has the replies whose thread allows mentioned accounts, and whose
+-- author the first post mentions. `bsky.posts.mentions` has all mentions of a post with less than 20. The facets of any other post
+-- may have 800 kB, so they are searched once for all replies.
+judged AS MATERIALIZED (
+  SELECT j.* FROM keys AS k CROSS JOIN LATERAL (
+    SELECT * FROM skua.judged_posts AS j WHERE j.actor_id = k.actor_id AND j.rkey = k.rkey OFFSET 0) AS j
 ),
 asking AS MATERIALIZED (
-  SELECT p.actor_id, p.rkey, p.root_actor, p.root_rkey FROM posts AS p
-  CROSS JOIN LATERAL (SELECT 1 FROM bsky.threadgates AS g WHERE g.actor_id = p.root_actor AND g.rkey = p.root_rkey
-    AND g.post_actor = g.actor_id AND g.post_rkey = g.rkey AND g.is_restricted AND g.allow_mentioned OFFSET 0) AS g
-  WHERE p.actor_id <> p.root_actor
+  SELECT actor_id, rkey, root_actor, root_rkey FROM judged WHERE violates_unless_mentioned AND allows_mentioned
 ),
 first_posts AS MATERIALIZED (
   SELECT r.* FROM (SELECT DISTINCT root_actor, root_rkey FROM asking) AS t CROSS JOIN LATERAL (
@@ -123,43 +113,13 @@ mentioned AS MATERIALIZED (
     jsonb_path_query(r.facets, '$[*].features[*] ? (@."$type" == "app.bsky.richtext.facet#mention").did') AS m(did)
     WHERE r.has_more)
 ),
-judged AS MATERIALIZED (
-  SELECT p.actor_id, p.rkey, p.root_actor, p.root_rkey, p.parent_actor, p.parent_rkey,
-    coalesce(p.actor_id <> p.root_actor AND g.is_restricted AND (g.allow_followers OR g.allow_following
-      OR g.allow_lists IS NOT NULL), false) AS depends_on_accounts,
-    coalesce(p.actor_id <> p.root_actor AND g.is_restricted, false)
-      AND NOT (g.allow_mentioned AND (p.actor_id, p.rkey) IN (SELECT m.actor_id, m.rkey FROM mentioned AS m))
-      AND NOT (g.allow_followers AND EXISTS (
-        SELECT FROM bsky.follows AS f WHERE f.subject_actor = p.root_actor AND f.actor_id = p.actor_id))
-      AND NOT (g.allow_following AND EXISTS (
-        SELECT FROM bsky.follows AS f WHERE f.subject_actor = p.actor_id AND f.actor_id = p.root_actor))
-      AND NOT (g.allow_lists IS NOT NULL AND EXISTS (
-        SELECT FROM unnest(g.allow_lists[:20]) AS u(uri)
-        CROSS JOIN LATERAL (SELECT l.* FROM bsky.resolve_uri(u.uri) AS l WHERE u.uri LIKE 'at://did:%'
-          AND l.collection_id = 9) AS l
-        CROSS JOIN LATERAL (SELECT 1 FROM bsky.list_items AS i WHERE i.list_actor = l.actor_id AND i.list_rkey = l.rkey
-          AND i.subject_actor = p.actor_id AND i.actor_id = l.actor_id LIMIT 1) AS i))
-      AS violates_threadgate,
-    CASE WHEN g.hidden_replies IS NULL THEN false
-      ELSE g.hidden_replies @> ARRAY[bsky.uri(p.actor_id, 1, p.rkey)] END AS is_hidden,
-    CASE WHEN e.embedding_disabled AND p.actor_id <> p.quote_actor THEN true WHEN e.detached_uris IS NULL THEN false
-      ELSE e.detached_uris @> ARRAY[bsky.uri(p.actor_id, 1, p.rkey)] END AS violates_embedding_rules,
-    CASE WHEN a.actor_id IS NULL OR p.root_actor IS NULL THEN false
-      WHEN (p.parent_actor, p.parent_rkey) = (p.root_actor, p.root_rkey) THEN a.parent_actor IS NOT NULL
-      ELSE (a.root_actor, a.root_rkey) IS DISTINCT FROM (p.root_actor, p.root_rkey) END AS has_invalid_root
-  FROM posts AS p
-  LEFT JOIN LATERAL (SELECT * FROM bsky.threadgates AS g WHERE g.actor_id = p.root_actor AND g.rkey = p.root_rkey
-    AND g.post_actor = g.actor_id AND g.post_rkey = g.rkey OFFSET 0) AS g ON true
-  LEFT JOIN LATERAL (SELECT * FROM bsky.postgates AS e WHERE p.quote_collection = 1 AND e.actor_id = p.quote_actor
-    AND e.rkey = p.quote_rkey AND e.post_actor = e.actor_id AND e.post_rkey = e.rkey OFFSET 0) AS e ON true
-  LEFT JOIN LATERAL (SELECT a.actor_id, a.parent_actor, a.root_actor, a.root_rkey FROM bsky.posts AS a
-    WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a ON true
-),
 wanted AS MATERIALIZED (
-  SELECT actor_id, rkey, root_actor, root_rkey, parent_actor, parent_rkey, violates_threadgate, violates_embedding_rules,
-    is_hidden, has_invalid_root
-  FROM judged
-  WHERE depends_on_accounts OR violates_threadgate OR violates_embedding_rules OR is_hidden OR has_invalid_root
+  SELECT j.actor_id, j.rkey, j.root_actor, j.root_rkey, j.parent_actor, j.parent_rkey, v.violates_threadgate,
+    j.violates_embedding_rules, j.is_hidden, j.has_invalid_root
+  FROM judged AS j
+  CROSS JOIN LATERAL (SELECT j.violates_unless_mentioned AND (j.actor_id, j.rkey) NOT IN (
+    SELECT m.actor_id, m.rkey FROM mentioned AS m) AS violates_threadgate) AS v
+  WHERE j.depends_on_accounts OR v.violates_threadgate OR j.violates_embedding_rules OR j.is_hidden OR j.has_invalid_root
 )
 
 -- fragment: append

@@ -105,11 +105,16 @@ std::optional<QueryNote> judge_projection(const std::vector<consumers::Consumer>
                    {"consumers add " + need.name, "consumers run-until-idle " + need.name}};
 }
 
+const OptionalIndex& require_optional_index(const std::string& name) {
+  const OptionalIndex* const index = find_optional_index(name);
+  if (index == nullptr) throw std::logic_error("no optional index " + name);
+  return *index;
+}
+
 std::optional<QueryNote> judge_index(postgres::Session& session, const QueryNeed& need) {
-  const OptionalIndex* const index = find_optional_index(need.name);
-  if (index == nullptr) throw std::logic_error("no optional index " + need.name);
+  const OptionalIndex& index = require_optional_index(need.name);
   const std::string add = fmt::format("index add {}", need.name);
-  switch (read_index_state(session, *index).progress) {
+  switch (read_index_state(session, index).progress) {
     case IndexState::Progress::Missing:
       return QueryNote{fmt::format("the index {} does not exist: {}", need.name, need.without),
                        {add}};
@@ -153,18 +158,20 @@ const postgres::Statement& records_of_subject(const std::string& index) {
   return all.at(index);
 }
 
+bool is_popular(postgres::Session& session, const std::string& index, const std::string& subject) {
+  return session
+             .execute(records_of_subject(index),
+                      postgres::Params().text(subject).int8(kPopular + 1))
+             .int8(0, 0) > kPopular;
+}
+
 std::optional<QueryNote> judge_fast_index(postgres::Session& session, const QueryNeed& need,
                                           const std::string& subject) {
-  const OptionalIndex* const index = find_optional_index(need.name);
-  if (index == nullptr) throw std::logic_error("no optional index " + need.name);
-  if (read_index_state(session, *index).progress == IndexState::Progress::Complete) {
+  const OptionalIndex& index = require_optional_index(need.name);
+  if (read_index_state(session, index).progress == IndexState::Progress::Complete) {
     return std::nullopt;
   }
-  const std::int64_t records = session
-                                   .execute(records_of_subject(need.name),
-                                            postgres::Params().text(subject).int8(kPopular + 1))
-                                   .int8(0, 0);
-  if (records <= kPopular) return std::nullopt;
+  if (!is_popular(session, need.name, subject)) return std::nullopt;
   return QueryNote{
       fmt::format("{} has more than {} records, and the index {} does not exist: {}",
                   printable(subject, 200), with_commas(kPopular), need.name, need.without),
@@ -183,14 +190,33 @@ std::optional<QueryNote> judge_labels(postgres::Session& session, const QueryNee
 
 namespace {
 
-/// A query database has neither consumers nor optional indexes of its own.
-std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const QueryNeed& need) {
-  using Kind = QueryNeed::Kind;
-  if (need.kind == Kind::Labels) return judge_labels(session, need);
-  if (need.kind == Kind::FastIndex) return std::nullopt;
-  if (need.kind == Kind::Index) {
+/// Optional indexes belong to the nodes.
+std::optional<QueryNote> judge_index_of_nodes(postgres::Session& session, const QueryNeed& need,
+                                              const std::string& subject) {
+  const OptionalIndex& index = require_optional_index(need.name);
+  // A node computes no functions of Skua for a query database.
+  if (index.columns.find("bsky.") != std::string::npos) {
     return QueryNote{
         fmt::format("a query database does not use the index {}: {}", need.name, need.without), {}};
+  }
+  const auto missing = postgres::nodes_without_index(session, index.index);
+  if (missing.empty()) return std::nullopt;
+  if (need.kind == QueryNeed::Kind::FastIndex && !is_popular(session, need.name, subject)) {
+    return std::nullopt;
+  }
+  return QueryNote{fmt::format("the index {0} does not exist on these nodes: {1}. Until it does, {2}. "
+                               "Run `skua index add {0}` with the database of each node",
+                               need.name, fmt::join(missing, ", "), need.without),
+                   {}};
+}
+
+/// A query database has no consumers of its own.
+std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const QueryNeed& need,
+                                             const std::string& subject) {
+  using Kind = QueryNeed::Kind;
+  if (need.kind == Kind::Labels) return judge_labels(session, need);
+  if (need.kind == Kind::FastIndex || need.kind == Kind::Index) {
+    return judge_index_of_nodes(session, need, subject);
   }
   const auto missing = postgres::nodes_without(session, need.name);
   if (!missing) {
@@ -217,7 +243,10 @@ std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuer
   std::vector<QueryNote> notes;
   if (postgres::is_query_database(session)) {
     for (const QueryNeed& need : query.needs) {
-      if (auto note = judge_need_of_nodes(session, need)) notes.push_back(std::move(*note));
+      const std::string& subject = values.empty() ? need.name : values.front();
+      if (auto note = judge_need_of_nodes(session, need, subject)) {
+        notes.push_back(std::move(*note));
+      }
     }
     return notes;
   }

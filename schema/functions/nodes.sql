@@ -48,12 +48,20 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION skua.network_projections() IS 'The projections of a query database. sum: the sum over the nodes of the columns that are not in the key. rows: the rows of all nodes. computed: the query database computes it, and the nodes have none. stores_only_sums: the tables of a node have nothing but the sums.';
 
-CREATE OR REPLACE FUNCTION skua.has_sort_at(table_name text) RETURNS boolean
+-- postgres_fdw sends no condition on LEAST or COALESCE to a node, so that a question would read the whole table. Nodes have an index on
+-- the first expression, and `skua index add names` makes one on the second. for_query_database() in
+-- libs/database/postgres/query_database.cpp writes the columns in place of the expressions.
+CREATE OR REPLACE FUNCTION skua.computed_column(table_name text)
+RETURNS TABLE (name text, type text, expression text, help text)
 LANGUAGE sql STABLE AS $$
-  SELECT count(*) = 2 FROM pg_attribute
-  WHERE attrelid = format('bsky.%I', table_name)::regclass AND attname IN ('created_at', 'indexed_at')
+  SELECT c.name, c.type, c.expression, c.help FROM (VALUES
+    ('sort_at', 'timestamptz', 'least(t.created_at, t.indexed_at)', 'The earlier one of created_at and indexed_at.', '{created_at,indexed_at}'::text[]),
+    ('name', 'text', 'coalesce(t.handle, t.did)', 'The handle, or the DID of an account without one.', '{handle,did}')
+  ) AS c(name, type, expression, help, columns)
+  WHERE (SELECT count(*) FROM pg_attribute AS a
+         WHERE a.attrelid = format('bsky.%I', computed_column.table_name)::regclass AND a.attname = ANY (c.columns)) = 2
 $$;
-COMMENT ON FUNCTION skua.has_sort_at(text) IS 'True if the rows of a table of bsky have a time of the author and one of this database.';
+COMMENT ON FUNCTION skua.computed_column(text) IS 'The column that a table of a query database has and those of the nodes do not: they compute it. No row: it has none.';
 
 -- On a node.
 
@@ -116,7 +124,7 @@ BEGIN
   LOOP
     EXECUTE format('CREATE OR REPLACE VIEW node_ranges.%I AS SELECT %s%s FROM bsky.%I AS t WHERE t.%I >= %s%s',
       format('%s_%s_%s', part.name, part.first_group, part.last_group), skua.range_columns(part.name),
-      CASE WHEN skua.has_sort_at(part.name) THEN ', least(t.created_at, t.indexed_at) AS sort_at' ELSE '' END,
+      coalesce((SELECT format(', %s AS %I', c.expression, c.name) FROM skua.computed_column(part.name) AS c), ''),
       part.name, part.key_column, skua.group_bound(part.first_group, groups.group_shift),
       CASE WHEN part.last_group = 63 THEN ''
         ELSE format(' AND t.%I < %s', part.key_column, skua.group_bound(part.last_group + 1, groups.group_shift)) END);
@@ -141,6 +149,9 @@ BEGIN
     FROM skua.consumers AS k JOIN skua.consumer_lanes AS l ON l.consumer_id = k.id
     WHERE k.name = p.name AND k.role = 'live' LIMIT 1
   ) AS b;
+  CREATE OR REPLACE VIEW node_ranges.indexes AS
+  SELECT c.relname AS name FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+  WHERE c.relnamespace = 'bsky'::regnamespace AND i.indisvalid;
   CREATE OR REPLACE VIEW node_ranges.collections AS SELECT id, nsid FROM bsky.collections;
   CREATE OR REPLACE VIEW node_ranges.state AS
   SELECT (SELECT max(event_time) FROM skua.cursors WHERE source NOT LIKE 'labeler:%' AND event_time > 'epoch') AS read_up_to,
@@ -178,6 +189,20 @@ $$;
 COMMENT ON FUNCTION skua.disconnect_tables() IS 'Drops the parts of all tables that read the nodes.';
 REVOKE EXECUTE ON FUNCTION skua.disconnect_tables() FROM PUBLIC;
 
+CREATE OR REPLACE FUNCTION skua.add_computed_column(table_name text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  computed record;
+BEGIN
+  FOR computed IN SELECT * FROM skua.computed_column(table_name) LOOP
+    EXECUTE format('ALTER TABLE bsky.%I ADD COLUMN IF NOT EXISTS %I %s', table_name, computed.name, computed.type);
+    EXECUTE format('COMMENT ON COLUMN bsky.%I.%I IS %L', table_name, computed.name, computed.help || ' Only a query database has this column.');
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.add_computed_column(text) IS 'Adds the column that a table of a query database has and those of the nodes do not.';
+REVOKE EXECUTE ON FUNCTION skua.add_computed_column(text) FROM PUBLIC;
+
 -- `skua migrate` creates the views and functions again that are dropped with a table.
 CREATE OR REPLACE FUNCTION skua.divide_tables() RETURNS void
 LANGUAGE plpgsql AS $$
@@ -196,11 +221,7 @@ BEGIN
     IF item.name = 'actors' THEN
       CREATE SEQUENCE bsky.actors_id_seq;
     END IF;
-    IF skua.has_sort_at(item.name) THEN
-      EXECUTE format('ALTER TABLE bsky.%I ADD COLUMN sort_at timestamptz', item.name);
-      EXECUTE format('COMMENT ON COLUMN bsky.%I.sort_at IS %L', item.name,
-                     'The earlier one of created_at and indexed_at. Only a query database has this column: its nodes have an index on it.');
-    END IF;
+    PERFORM skua.add_computed_column(item.name);
   END LOOP;
 END
 $$;
@@ -340,6 +361,8 @@ BEGIN
   END LOOP;
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (name text, lag interval, counted_moves int8[], built_during_move boolean) SERVER %I '
                  'OPTIONS (schema_name %L, table_name %L, use_remote_estimate %L)', 'projections_of_' || node, server, 'node_ranges', 'projections', 'false');
+  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (name name) SERVER %I OPTIONS (schema_name %L, table_name %L, use_remote_estimate %L)',
+                 'indexes_of_' || node, server, 'node_ranges', 'indexes', 'false');
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (id int4, nsid text) SERVER %I OPTIONS (schema_name %L, table_name %L)',
                  'collections_of_' || node, server, 'node_ranges', 'collections');
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (read_up_to timestamptz, has_waiting boolean, has_filter boolean, kept text) '
@@ -409,6 +432,25 @@ END
 $$;
 COMMENT ON FUNCTION skua.node_states() IS 'The nodes of a query database: their groups, the time of the newest event that each has read, whether references to other nodes wait, whether it has a filter, how long it keeps records, and why it cannot be read.';
 REVOKE EXECUTE ON FUNCTION skua.node_states() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.nodes_without_index(index_name text) RETURNS text[]
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog AS $$
+DECLARE
+  node text;
+  is_present boolean;
+  missing text[] := '{}';
+BEGIN
+  FOR node IN SELECT n.name FROM skua.nodes AS n ORDER BY 1 LOOP
+    EXECUTE format('SELECT EXISTS (SELECT FROM node_tables.%I AS i WHERE i.name = $1::name)', 'indexes_of_' || node)
+      INTO is_present USING index_name;
+    IF NOT is_present THEN
+      missing := missing || node;
+    END IF;
+  END LOOP;
+  RETURN missing;
+END
+$$;
+COMMENT ON FUNCTION skua.nodes_without_index(text) IS 'The nodes of a query database that lack an optional index of schema bsky.';
 
 -- Reads one node, and fails if it cannot be read.
 CREATE OR REPLACE FUNCTION skua.projection_of_node(node text, projection text) RETURNS TABLE (lag interval, counted_moves int8[])

@@ -10,7 +10,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
     (SELECT f.* FROM (
        SELECT t.actor_id, t.rkey, least(t.created_at, t.indexed_at) AS sort_at FROM bsky.posts t
        WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words) AND t.cid IS NOT NULL
-         AND (SELECT to_regclass('bsky.posts_search') IS NOT NULL) AND least(t.created_at, t.indexed_at) <= e.sort_at
+         AND (SELECT skua.has_index('posts_search')) AND least(t.created_at, t.indexed_at) <= e.sort_at
          AND (least(t.created_at, t.indexed_at), t.actor_id, t.rkey) < (e.sort_at, e.actor_id, e.rkey)
        ORDER BY least(t.created_at, t.indexed_at) DESC, t.actor_id DESC, t.rkey DESC OFFSET 0
      ) f
@@ -20,7 +20,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
     (SELECT f.* FROM (
        SELECT t.actor_id, t.rkey, t.sort_at
        FROM (SELECT n.actor_id, n.rkey, n.text, least(n.created_at, n.indexed_at) AS sort_at FROM bsky.posts n
-             WHERE n.cid IS NOT NULL AND (SELECT to_regclass('bsky.posts_search') IS NULL) AND least(n.created_at, n.indexed_at) <= e.sort_at
+             WHERE n.cid IS NOT NULL AND (SELECT NOT skua.has_index('posts_search')) AND least(n.created_at, n.indexed_at) <= e.sort_at
                AND (least(n.created_at, n.indexed_at), n.actor_id, n.rkey) < (e.sort_at, e.actor_id, e.rkey)
              ORDER BY least(n.created_at, n.indexed_at) DESC, n.actor_id DESC, n.rkey DESC LIMIT 5000) t
        WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words)
@@ -53,7 +53,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
        ORDER BY coalesce(a.handle, a.did) USING ~<~ LIMIT max_rows)
       UNION ALL
       (SELECT p.actor_id, 2, coalesce(a.handle, a.did) FROM bsky.profiles p JOIN bsky.actors a ON a.id = p.actor_id
-       WHERE to_tsvector('simple', p.display_name) @@ bsky.word_beginnings(words) AND p.rkey = bsky.rkey_number('self')
+       WHERE to_tsvector('simple', p.display_name) @@ (SELECT bsky.word_beginnings(words)) AND p.rkey = bsky.rkey_number('self')
          AND a.active IS NOT FALSE
        LIMIT max_rows)
     ) f GROUP BY f.id ORDER BY 2, 3 LIMIT max_rows

@@ -21,7 +21,10 @@ COMMENT ON FUNCTION bsky.tid_at(timestamptz) IS 'The number of the first timesta
 CREATE OR REPLACE FUNCTION skua.has_index(index_name text) RETURNS boolean
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
 BEGIN
+  IF skua.is_query_database() THEN
+    RETURN skua.nodes_without_index(index_name) = '{}';
+  END IF;
   RETURN EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = to_regclass('bsky.' || index_name) AND i.indisvalid);
 END
 $$;
-COMMENT ON FUNCTION skua.has_index(text) IS 'True if an optional index of schema bsky exists and is complete.';
+COMMENT ON FUNCTION skua.has_index(text) IS 'True if an optional index of schema bsky exists and is complete; in a query database, on each node.';

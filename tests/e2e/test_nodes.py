@@ -150,6 +150,27 @@ class Nodes(Backfill):
         names = "select string_agg(name, ' ' order by name) from skua.nodes"
         self.assertEqual([database.run(names) for database in (ask, first, second)], ["n0 n2"] * 3)
 
+    def test_indexes_of_the_nodes(self):
+        ask, nodes = self.joined()
+        for number, node in enumerate(nodes):
+            node.run(f"insert into bsky.actors (id, did, active, indexed_at) values ({number * 32} ::int8 << 57 | 7, 'did:plc:{number}', true, now()); "
+                     "insert into bsky.posts (actor_id, rkey, rev, cid, created_at, indexed_at, text) select a.id, "
+                     "bsky.tid_at(now() - g * interval '1 second'), 0, sha256(g::text::bytea), now() - g * interval '1 second', now(), "
+                     "case when g = 5000 then 'an old word' else 'a new one' end from generate_series(1, 5000) g, bsky.actors a")
+        missing = "the index search does not exist on these nodes: "
+        for node in nodes:
+            found = self.skua(ask, "query", "search", "word")
+            self.assertTrue(found.says("(0 rows)") and found.says(missing), found.tail())
+            self.skua(node, "index", "add", "search")
+        found = self.skua(ask, "query", "search", "word")
+        self.assertTrue(found.says("(2 rows)") and not found.says(missing), found.tail())
+        for index in ("names", "display-names", "newest-likes"):
+            for node in nodes:
+                self.skua(node, "index", "add", index)
+        plan = ask.run("explain (verbose) select uri from bsky.posts_view where name = 'did:plc:1'")
+        self.assertRegex(plan, r"Remote SQL: SELECT .* FROM node_ranges.actors_32_63 WHERE .*name = 'did:plc:1'")
+        self.assertEqual(ask.run("select did from bsky.search_accounts('did:plc') order by 1").split(), ["did:plc:0", "did:plc:1"])
+
     def finished(self, database, *arguments):
         program = self.start([BIN / "skua", *arguments], self.environment(database))
         program.wait(60)

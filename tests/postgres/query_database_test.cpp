@@ -18,6 +18,13 @@ TEST(QueryDatabase, definitions_read_the_column_of_the_nodes) {
             "least(a.created_at, b.indexed_at)");
 }
 
+TEST(QueryDatabase, definitions_read_the_name_of_an_account) {
+  EXPECT_EQ(for_query_database("SELECT coalesce(a.handle, a.did) FROM bsky.actors AS a"),
+            "SELECT a.name FROM bsky.actors AS a");
+  EXPECT_EQ(for_query_database("SELECT coalesce(p.handle, p.did) FROM bsky.actors a, shown p"),
+            "SELECT coalesce(p.handle, p.did) FROM bsky.actors a, shown p");
+}
+
 TEST(QueryDatabase, a_join_with_a_projection_is_an_aggregate_of_one_row) {
   EXPECT_EQ(for_query_database("LEFT JOIN bsky.actor_stats stats ON stats.actor_id = a.id;\n"),
             "LEFT JOIN LATERAL (SELECT max(stats.followers) AS followers, max(stats.follows) AS "

@@ -77,6 +77,16 @@ FdwOptions fdw_options(const std::string& url, bool is_superuser) {
   return options;
 }
 
+/// Returns the names that SQL gives the table of accounts.
+std::set<std::string> aliases_of_actors(const std::string& sql) {
+  static const std::regex actors(R"(bsky\.actors (?:AS )?(\w+))");
+  std::set<std::string> aliases;
+  for (std::sregex_iterator each(sql.begin(), sql.end(), actors), end; each != end; ++each) {
+    aliases.insert((*each)[1]);
+  }
+  return aliases;
+}
+
 /// A projection that views join, the name that they give it, and its columns for one row of the
 /// view.
 struct JoinedProjection {
@@ -129,6 +139,10 @@ std::optional<std::vector<std::string>> nodes_without(Session& session,
   return session.query<std::string>(sql::nodes_without_projection, projection);
 }
 
+std::vector<std::string> nodes_without_index(Session& session, const std::string& index) {
+  return session.query<std::string>(sql::nodes_without_index, index);
+}
+
 void refresh_collections(Session& session) {
   session.execute(sql::nodes_refresh_collections);
 }
@@ -147,11 +161,15 @@ void require_migrated_nodes(Session& session, const Schema& schema) {
 std::string for_query_database(const std::string& sql) {
   static const std::regex earlier(R"(least\((\w+)\.created_at, \1\.indexed_at\))");
   std::string text = std::regex_replace(sql, earlier, "$1.sort_at");
-  for (const auto& [name, alias, columns] : kJoinedProjections) {
-    const std::regex join(fmt::format("LEFT JOIN bsky\\.{} {} ON ([^;\n]+)", name, alias));
+  for (const std::string& alias : aliases_of_actors(sql)) {
+    const std::regex name(fmt::format(R"(coalesce\({0}\.handle, {0}\.did\))", alias));
+    text = std::regex_replace(text, name, alias + ".name");
+  }
+  for (const auto& [projection, alias, columns] : kJoinedProjections) {
+    const std::regex join(fmt::format("LEFT JOIN bsky\\.{} {} ON ([^;\n]+)", projection, alias));
     text = std::regex_replace(text, join,
                               fmt::format("LEFT JOIN LATERAL (SELECT {} FROM bsky.{} {} WHERE $1) {} ON true",
-                                          columns, name, alias, alias));
+                                          columns, projection, alias, alias));
   }
   return text;
 }

@@ -78,14 +78,17 @@ std::vector<NodeState> node_states(Session& session);
 std::optional<std::vector<std::string>> nodes_without(Session& session,
                                                       const std::string& projection);
 
+/// Returns the names of the nodes that lack an optional index of the schema bsky.
+std::vector<std::string> nodes_without_index(Session& session, const std::string& index);
+
 /// Copies the numbers of new collections from the nodes.
 void refresh_collections(Session& session);
 
 /// Throws NodeError if a node has another schema than this program, or cannot be reached.
 void require_migrated_nodes(Session& session, const Schema& schema);
 
-/// Returns the text of a file of the schema for a query database. Its tables of records have the
-/// column sort_at, because postgres_fdw sends no condition on LEAST to a node. A join with a
+/// Returns the text of a file of the schema for a query database. Its tables have the columns of
+/// skua.computed_column in place of expressions that postgres_fdw does not send to a node. A join with a
 /// projection is lateral, because PostgreSQL sends the condition of another join to no subquery with
 /// GROUP BY, and it is an aggregate, because PostgreSQL then leaves the join out if the question uses
 /// no column of it. Without these, each question would read whole tables.

@@ -51,6 +51,9 @@ CROSS JOIN LATERAL skua.projections_of_nodes(p.name) AS n
 WHERE p.name = $1::text AND p.form <> 'computed' AND (n.lag IS NULL OR n.lag >= interval '1 minute')
 ORDER BY 1;
 
+-- name: nodes_without_index
+SELECT unnest(skua.nodes_without_index($1::text));
+
 -- name: nodes_rights
 -- Whether the extension exists, whether this role may create it, and whether it may create servers.
 SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'postgres_fdw'),

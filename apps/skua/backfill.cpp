@@ -186,6 +186,9 @@ int run_backfill(const Invocation& invocation) {
   std::fflush(stdout);
   session = ask(database_url);
   const bool all_well = print_rest(*session, started_at);
+  if (is_done) {
+    for (const std::string& text : backfill.send_references(*session)) print_error(text);
+  }
   if (!is_done) print_missing_indexes(*session);
   const bool is_open = backfill::bootstrap_is_open(*session);
   session.reset();

@@ -117,12 +117,16 @@ int replay(const Invocation& invocation) {
              counted(end.count("dead_letters"), "dead letter"));
   print_verification(end);
   if (checks_handles) print_handles(end);
+  if (const auto sent = end.count("references_sent")) {
+    fmt::print("references: {} sent to other nodes\n", sent);
+  }
   if (!problem_of_documents.empty()) {
     command_line::print_stderr("skua replay: {}\n", problem_of_documents);
   }
   if (const std::string problem = replay.file_problem(); !problem.empty()) {
     command_line::print_stderr("skua replay: {}\n", problem);
   }
+  for (const std::string& text : replay.unsent_references()) print_error(text);
   if (const auto reason = replay.reason_to_stop()) {
     command_line::print_stderr("skua replay: {}\n", *reason);
     return kFailure;

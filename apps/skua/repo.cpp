@@ -250,6 +250,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions 
     return End::Stopped;
   }
   if (!is_done) return End::Stopped;
+  for (const std::string& text : backfill.send_references(asker.session())) print_error(text);
   return all_well ? End::AllWell : End::SomeFailed;
 }
 

@@ -3,7 +3,7 @@
 import collections
 
 # Columns that belong to one database: numbers of accounts and collections, times of indexing, and what follows from these.
-OWN = r"^(rev|recipient|indexed_at|sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
+OWN = r"^(rev|recipient|indexed_at|(.*_)?sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
 
 # The projections that a query database reads: the keys and the sums of their rows.
 # A node counts its own replies, and does not know the gates of other nodes.
@@ -25,10 +25,11 @@ DIFFERENT = {"replies"}
 WAITING = "select exists (select from skua.waiting_references)"
 
 
-def shown(database, view):
+def shown(database, view, condition="true"):
     """The rows of a view, counted, without the values that belong to one database."""
-    text = database.run(f"select coalesce((select jsonb_object_agg(key, value) from jsonb_each(to_jsonb(v)) where key !~ '{OWN}' and key <> 'replies')::text, '') "
-                        f"from bsky.{view} v where {CONDITIONS.get(view, 'true')}")
+    columns = database.run(f"select string_agg(quote_ident(attname), ', ' order by attname) from pg_attribute "
+                           f"where attrelid = 'bsky.{view}'::regclass and attname !~ '{OWN}' and attname <> 'replies'")
+    text = database.run(f"select to_json(r) from (select {columns} from bsky.{view} v where {CONDITIONS.get(view, 'true')} and {condition}) r")
     return collections.Counter(text.split("\n"))
 
 

@@ -2,11 +2,13 @@
 
 import collections
 import json
+import re
 import urllib.parse
 
 import test_groups
-from harness import BIN, wait_for
+from harness import BIN, Database, wait_for, with_database
 from node_content import DIFFERENT, OF_NODES, OF_ONE, SUMMED, VIEWS, WAITING, numbered, shown, sums
+from simulated_capture import SimulatedCapture
 from test_backfill import Backfill
 
 
@@ -225,4 +227,26 @@ class Nodes(Backfill):
         run = self.follow(nodes[0], network, seq)
         wait_for("the references", are_sent, alive=[run])
         self.assertEqual(run.stop(), 0)
+        self.check_references(nodes)
+
+    def test_replay_sends_references(self):
+        capture = SimulatedCapture(self, events=300, accounts=24)
+        _, nodes = self.joined()
+        # The second node is away.
+        away = urllib.parse.urlsplit(nodes[1].url).path[1:]
+        server = Database(with_database(nodes[1].url, "postgres"))
+        server.run(f"alter database {away} rename to {away}_2")
+        self.addCleanup(server.run, f"drop database if exists {away}_2 with (force)")
+        replayed = self.skua(nodes[0], "replay", capture.frames)
+        waiting = nodes[0].value("select count(*) from skua.waiting_references")
+        self.assertGreater(waiting, 5)
+        self.assertRegex("\n".join(replayed.stderr), f"skua: {waiting} references to accounts of the node n1 were not sent .*{re.escape(away)}.*: "
+                                                     "`skua run` with this database sends them later")
+        server.run(f"alter database {away}_2 rename to {away}")
+        replayed = self.skua(nodes[0], "replay", capture.frames)
+        self.assertTrue(replayed.says(f"references: {waiting} sent to other nodes"), replayed.tail())
+        # A new node asks the other one for all references, which its next process sends.
+        for node in reversed(nodes):
+            self.skua(node, "replay", capture.frames)
+        self.assertEqual([node.value(WAITING) for node in nodes], [False, False])
         self.check_references(nodes)

@@ -1,5 +1,6 @@
 #include "ids/reference_sender.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -178,6 +179,53 @@ TEST_F(ReferenceSenderTest, references_reach_their_node) {
       "generate_series(0, 63)))");
   EXPECT_EQ(waiting(), did_of(false, "a") + " " + did_of(true, "c"))
       << "the function takes any groups";
+}
+
+TEST_F(ReferenceSenderTest, a_process_that_ends_sends_what_waits_and_knows_the_rest) {
+  std::vector<std::string> foreign{did_of(true, "c")};
+  while (foreign.size() < 3) {
+    std::string did = did_of(true, "d" + std::to_string(foreign.size()));
+    const auto has_group_of = [&](const std::string& other) {
+      return atproto::account_group(other) == atproto::account_group(did);
+    };
+    while (std::ranges::any_of(foreign, has_group_of)) did = did_of(true, did.substr(8) + "y");
+    foreign.push_back(did);
+  }
+  auto batch = one(made_write(did_of(false, "a"), kFollow, kKey, 1, made_follow(foreign[0])));
+  for (std::size_t i = 1; i < foreign.size(); ++i) {
+    batch.push_back({made_write(did_of(false, "a"), kFollow, "3l2s5xxv2ze2" + std::to_string(i + 2),
+                                1, made_follow(foreign[i]))});
+  }
+  EXPECT_TRUE(resolve(batch).empty());
+  const auto group = [&](std::size_t i) {
+    return std::to_string(atproto::account_group(foreign[i]));
+  };
+  session().run("INSERT INTO skua.nodes VALUES ('a', 'host=127.0.0.1 port=1', '{" + group(0) +
+                "}'), ('b', '" + other_database_.url() + "', '{" + group(1) + "}')");
+  postgres::Runtime runtime(database_.url(), clock_);
+  ReferenceSender sender(runtime);
+  const auto unsent = sender.send_all(session(), {}, std::chrono::milliseconds(0));
+  ASSERT_EQ(unsent.size(), 2U);
+  EXPECT_EQ(unsent[0].node, "") << "no node owns the group of the third account";
+  EXPECT_EQ(unsent[0].problem, "");
+  EXPECT_EQ(unsent[1].node, "a");
+  EXPECT_EQ(unsent[1].count, 1);
+  EXPECT_THAT(unsent[1].problem, testing::HasSubstr("refused"));
+  EXPECT_THAT(unsent[1].text(),
+              testing::AllOf(testing::StartsWith("1 reference to accounts of the node a was not "
+                                                 "sent (connection to server"),
+                             testing::EndsWith("`skua run` with this database sends them later")));
+  EXPECT_EQ(unsent[0].text(),
+            "1 reference to accounts of groups that no node owns was not sent: `skua run` with "
+            "this database sends them later");
+  EXPECT_EQ(sender.metrics().failures, 3U) << "three attempts";
+  EXPECT_EQ(at_other("SELECT string_agg(did, ' ') FROM bsky.actors"), foreign[1]);
+  session().run("UPDATE skua.nodes SET url = '" + other_database_.url() +
+                "', owned = ARRAY(SELECT generate_series(32, 63)) WHERE name = 'b'");
+  session().run("DELETE FROM skua.nodes WHERE name = 'a'");
+  EXPECT_TRUE(sender.send_all(session(), {}).empty());
+  EXPECT_EQ(waiting(), "");
+  EXPECT_EQ(at_other("SELECT count(*) FROM bsky.actors"), "3");
 }
 
 TEST_F(ReferenceSenderTest, a_node_asks_the_others_for_their_references) {

@@ -305,6 +305,19 @@ class LostStepTest : public GroupMoveTest {
     node.run("DELETE FROM skua.group_moves");
     node.run("UPDATE skua.account_groups SET owned = ARRAY(SELECT generate_series(" + owned + "))");
   }
+  /// Continues the move until it removes rows of the first node, which fails.
+  void fail_to_remove() {
+    west_.run(
+        "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE "
+        "'refused'; END $$; "
+        "CREATE TRIGGER refuse BEFORE DELETE ON bsky.posts EXECUTE FUNCTION public.refuse()");
+    EXPECT_THAT([&] { move("east"); },
+                testing::ThrowsMessage<postgres::SqlError>(HasSubstr("refused")));
+    for (auto* database : {&west_database_, &east_database_}) {
+      postgres::database_watch().forget(database->url());
+    }
+    west_.run("DROP FUNCTION public.refuse CASCADE");
+  }
   void expect_moved() {
     EXPECT_EQ(at(west_, "SELECT array_to_string(owned, ',') FROM skua.account_groups"),
               GroupSet::parse("0-15").value().list());
@@ -333,16 +346,32 @@ TEST_F(LostStepTest, the_other_node_loses_the_arrival) {
   add_account(west_, mover_);
   add_post(mover_, 1, "first");
   add_post(mover_, 2, "later");
+  fail_to_remove();
+  lose(east_, "32, 63");
+  lines_.clear();
+  move("east");
+  EXPECT_THAT(lines_.front(), HasSubstr("the node east has lost the arrival of the groups"));
+  expect_moved();
+}
+
+TEST_F(LostStepTest, the_other_node_loses_the_arrival_after_rows_were_removed) {
+  add_account(west_, mover_);
+  add_post(mover_, 1, "first");
+  add_post(mover_, 2, "later");
   interrupt_at("removed 1 of");
-  // The first removal is committed, so nothing can be repaired.
+  // The removal is resumed, and interrupted before its next part.
+  fail_to_remove();
+  east_.run("CREATE TABLE public.newer_backup AS SELECT * FROM skua.group_moves");
   lose(east_, "32, 63");
   EXPECT_THAT([&] { move("east"); },
               testing::ThrowsMessage<postgres::NodeError>(HasSubstr("restore a newer backup")));
-  west_.run("UPDATE skua.group_moves SET parts_done = 0; DELETE FROM bsky.posts");
-  add_post(mover_, 1, "first");
-  add_post(mover_, 2, "later");
+  east_.run("INSERT INTO skua.group_moves SELECT * FROM public.newer_backup");
+  east_.run("UPDATE skua.account_groups SET owned = ARRAY(SELECT generate_series(16, 63))");
+  lines_.clear();
   move("east");
-  EXPECT_THAT(lines_.front(), HasSubstr("the node east has lost the arrival of the groups"));
+  EXPECT_THAT(lines_, testing::Contains(HasSubstr("removed 2 of")));
+  EXPECT_THAT(lines_, testing::Not(testing::Contains(HasSubstr("removed 1 of"))))
+      << "a part that is removed is not removed again";
   expect_moved();
 }
 

@@ -10,6 +10,7 @@
 #include "app/database.hpp"
 #include "base/guarded.hpp"
 #include "base/metric.hpp"
+#include "ids/reference_sender.hpp"
 #include "pipeline/decoder.hpp"
 #include "pipeline/pipeline.hpp"
 #include "postgres/connection_string.hpp"
@@ -55,8 +56,10 @@ class Replay::Impl {
                    .make_decoder = is_of_labeler_ ? sources::make_label_decoder : nullptr,
                    .verification = verification_ ? &verification_->verification() : nullptr,
                    .groups = owned},
-                  pool_) {
+                  pool_),
+        references_(runtime_) {
     pool_.start();
+    references_.start();
     if (options_.check_handles)
       handles_ = std::make_unique<accounts::HandleLookups>(runtime_, handle_options());
   }
@@ -79,6 +82,14 @@ class Replay::Impl {
           return writer::due_handles(session, clock_.now(), 1).empty();
         });
       }
+      references_.stop();
+      repeat_until(stop, [&](postgres::Session& session) {
+        const auto unsent = references_.send_all(session, stop);
+        unsent_.with([&](auto& texts) {
+          for (const auto& of_node : unsent) texts.push_back(of_node.text());
+        });
+        return true;
+      });
       const std::scoped_lock lock(mutex_);
       done_ = !stop.stop_requested();
       changed_.notify_all();
@@ -97,6 +108,7 @@ class Replay::Impl {
     pool_.end(drained);
     if (verification_) verification_->stop();
     if (handles_) handles_->stop();
+    references_.stop();
     return drained;
   }
 
@@ -105,7 +117,11 @@ class Replay::Impl {
         pipeline::pipeline_metrics(pipeline_, source(), started_at_, clock_.now());
     metrics.is_live = false;
     if (handles_) metrics.add(pipeline::MetricScope::Process, values_of(handles_->counters()));
+    metrics.add(pipeline::MetricScope::Process, values_of(references_.metrics()));
     return metrics;
+  }
+  std::vector<std::string> unsent_references() const {
+    return unsent_.with([](const auto& unsent) { return unsent; });
   }
   std::string file_problem() const {
     return problem_.with([](const auto& problem) { return problem; });
@@ -205,6 +221,8 @@ class Replay::Impl {
   std::unique_ptr<pipeline::CommitVerification> verification_;
   writer::WorkerPool pool_;
   pipeline::Pipeline pipeline_;
+  ids::ReferenceSender references_;
+  Guarded<std::vector<std::string>> unsent_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -235,6 +253,10 @@ bool Replay::stop() {
 
 pipeline::Metrics Replay::metrics() const {
   return impl_->metrics();
+}
+
+std::vector<std::string> Replay::unsent_references() const {
+  return impl_->unsent_references();
 }
 
 std::string Replay::file_problem() const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "accounts/account_source.hpp"
 #include "app/database.hpp"
@@ -50,12 +51,15 @@ class Replay {
 
   void start();
   /// Waits at most `time` for the end. Returns true if all frames were read, all events are
-  /// durable, and no handle is due for a look-up.
+  /// durable, no handle is due for a look-up, and the references to accounts of other nodes were
+  /// sent to the nodes that can be reached.
   bool wait_for(std::chrono::milliseconds time);
   /// Ends the reading and drains. Returns false if some events are not durable.
   bool stop();
 
   pipeline::Metrics metrics() const;
+  /// Returns a text for the user for each node that did not get references. Known at the end.
+  std::vector<std::string> unsent_references() const;
   /// Returns a problem of the file (an incomplete last frame, garbage) as a text for the user;
   /// empty if there is none. The problem is known at the end of the reading.
   std::string file_problem() const;

@@ -29,6 +29,8 @@ using postgres::Transaction;
 constexpr std::int64_t kRowsOfPart = 50'000;
 constexpr std::uint32_t kMostPartsOfGroup = 4'096;
 constexpr std::chrono::milliseconds kPoll{200};
+/// The reason of a wait is said again after this time.
+constexpr std::chrono::seconds kReminder{10};
 /// The time for which the sessions of other processes may need to end.
 constexpr std::chrono::seconds kSessionPatience{60};
 
@@ -238,7 +240,7 @@ class Move {
       if (has_arrived) give_away();
       if (!has_arrived) set_phase("leave");
     } else if ((row_.phase == "connect" || row_.phase == "clean") && !has_arrived) {
-      if (leaving->phase != "leave" || leaving->parts_done > 0) {
+      if (leaving->phase != "leave" || leaving->parts > 0) {
         throw NodeError(fmt::format(
             "the node {} has lost the groups {}, and the node {} has removed rows of them: restore "
             "a newer backup of the node {}",
@@ -325,7 +327,7 @@ class Move {
         is_connected = true;
       } catch (const postgres::ServerError& error) {
         if (error.sqlstate() != postgres::kLockNotAvailable) throw;
-        progress_("waits for the end of questions that read the node " + row_.from);
+        wait("waits for the end of questions that read the node " + row_.from);
       }
     }
     row_.phase = "clean";
@@ -338,11 +340,10 @@ class Move {
     }
     while (const auto waits =
                from_.query_first<std::string>(sql::moves_waiting_consumer, row_.number)) {
-      progress_(fmt::format(
+      wait(fmt::format(
           "waits for the projection {} of the node {}. If no `skua run` updates it, `skua "
           "consumers run-until-idle {}` with the database of the node does",
           *waits, row_.from, *waits));
-      std::this_thread::sleep_for(kPoll);
     }
     wait_for_standbys();
     remove(from_, "done");
@@ -364,22 +365,36 @@ class Move {
   void wait_for_standbys() {
     const auto position = to_.query_one<std::string>(sql::moves_wal_position);
     while (const auto standby = to_.query_first<std::string>(sql::moves_late_standby, position)) {
-      progress_(fmt::format("waits until the standby {} of the node {} has the groups", *standby,
-                            row_.to));
-      std::this_thread::sleep_for(kPoll);
+      wait(fmt::format("waits until the standby {} of the node {} has the groups", *standby,
+                       row_.to));
     }
   }
 
-  /// Removes the rows of the groups from a node, and ends its part of the move.
+  /// Says the reason of a wait, unless it was said a short time ago, and lets some time pass.
+  void wait(const std::string& reason) {
+    const auto now = std::chrono::steady_clock::now();
+    if (reason != last_reason_ || now >= next_reminder_) {
+      progress_(reason);
+      last_reason_ = reason;
+      next_reminder_ = now + kReminder;
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+
+  /// Removes the rows of the groups from a node, and ends its part of the move. The node that gives
+  /// the groups away has a number of parts from the removal of the first part on, and a removal
+  /// that was interrupted continues there. The other node has counted the parts that it copied.
   void remove(Session& node, const std::string& phase) {
     const auto at = part_of(node).value();
     if (at.phase == phase) return;
-    const std::int32_t parts = part_of(to_).value().parts;
-    node.execute(sql::moves_set_parts, row_.number, parts);
+    const bool has_begun = at.phase == "leave" && at.parts > 0;
+    const std::int32_t parts = has_begun ? at.parts : part_of(to_).value().parts;
     RowRemoval removal(node, groups_);
     const std::vector<AccountRange> all = ranges(parts);
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = has_begun ? static_cast<std::size_t>(at.parts_done) : 0; i < all.size();
+         ++i) {
       Transaction transaction(node);
+      if (i == 0) node.execute(sql::moves_set_parts, row_.number, parts);
       removal.remove_part(all[i]);
       node.execute(sql::moves_part_done, row_.number, std::int64_t{0});
       crash_point("move_removed_part");
@@ -416,6 +431,8 @@ class Move {
   const std::vector<Node> nodes_;
   Session from_;
   Session to_;
+  std::string last_reason_;
+  std::chrono::steady_clock::time_point next_reminder_;
 };
 
 std::optional<MoveRow> find_move(Session& ask) {

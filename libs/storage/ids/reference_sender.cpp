@@ -1,7 +1,10 @@
 #include "ids/reference_sender.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdint>
+#include <limits>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -13,6 +16,7 @@
 #include "base/account_number.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "ids/reference_sender.sql.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/database_watch.hpp"
@@ -27,6 +31,7 @@ constexpr std::chrono::milliseconds kInterval{1'000};
 constexpr std::chrono::minutes kIntervalWithoutNodes{10};
 constexpr std::chrono::seconds kPauseAfterFailure{10};
 constexpr std::int64_t kMostOfGroup = 500;
+constexpr int kAttemptsAtEnd = 3;
 
 struct Node {
   std::string name;
@@ -34,9 +39,16 @@ struct Node {
   std::string groups;
 };
 
+/// A row of references_left.
+struct Left {
+  std::string node;
+  std::string url;
+  std::int64_t count;
+};
+
 /// Throws std::runtime_error if the database of `peer` computes other numbers, or does not own the
 /// groups of the references.
-void require_owner(postgres::Session& peer, const std::optional<atproto::NumberKey>& key,
+void require_owner(postgres::Session& peer, const atproto::NumberKey& key,
                    std::span<const Reference> references) {
   if (tables::load_number_key(peer) != key) {
     throw std::runtime_error("its database computes other account numbers");
@@ -57,6 +69,15 @@ void make_set(std::vector<std::string_view>& values) {
 }
 
 }  // namespace
+
+std::string UnsentReferences::text() const {
+  // Only the first line of an error, because the log has all of it.
+  const std::string reason = problem.substr(0, problem.find('\n'));
+  return fmt::format(
+      "{} to accounts of {} {} not sent{}: `skua run` with this database sends them later",
+      counted(count, "reference"), node.empty() ? "groups that no node owns" : "the node " + node,
+      count == 1 ? "was" : "were", reason.empty() ? "" : " (" + reason + ")");
+}
 
 void receive_references(postgres::Session& peer, std::span<const Reference> references,
                         Timestamp now) {
@@ -102,11 +123,44 @@ std::chrono::milliseconds ReferenceSender::round(postgres::Session& session,
                                                  const std::stop_token& stop) {
   const auto key = tables::load_number_key(session);
   if (!key) return kIntervalWithoutNodes;
+  send_waiting(session, stop, *key, std::numeric_limits<std::int64_t>::max());
+  return kInterval;
+}
+
+std::vector<UnsentReferences> ReferenceSender::send_all(postgres::Session& session,
+                                                        const std::stop_token& stop,
+                                                        std::chrono::milliseconds pause) {
+  std::vector<UnsentReferences> unsent;
+  const auto key = tables::load_number_key(session);
+  if (!key) return unsent;
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  for (int attempt = 1; !stop.stop_requested(); ++attempt) {
+    for (auto& [url, peer] : peers_) peer.next_attempt = {};
+    // Another process of this node may queue more, which it sends.
+    const auto last = session.query_one<std::int64_t>(sql::references_last);
+    send_waiting(session, stop, *key, last);
+    const auto left = session.query<Left>(sql::references_left, last);
+    unsent.clear();
+    for (const Left& of_node : left) {
+      unsent.push_back({of_node.node, of_node.count, peers_[of_node.url].problem});
+    }
+    const bool has_node =
+        std::ranges::any_of(left, [](const Left& one) { return !one.node.empty(); });
+    if (!has_node || attempt == kAttemptsAtEnd) break;
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, stop, pause, [] { return false; });
+  }
+  return unsent;
+}
+
+void ReferenceSender::send_waiting(postgres::Session& session, const std::stop_token& stop,
+                                   const atproto::NumberKey& key, std::int64_t last) {
   for (const Node& node : session.query<Node>(sql::references_nodes)) {
     while (!stop.stop_requested()) {
       const auto references =
           session.query<Reference>(sql::references_waiting, node.groups, kMostOfGroup);
-      if (references.empty()) break;
+      if (references.empty() || references.front().seq > last) break;
       const bool requests = std::ranges::any_of(references, &Reference::is_request);
       const std::string wanted =
           requests ? tables::load_account_groups(session).owned.list() : std::string();
@@ -119,11 +173,10 @@ std::chrono::milliseconds ReferenceSender::round(postgres::Session& session,
       metrics_.sent += references.size();
     }
   }
-  return kInterval;
 }
 
 ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const std::string& url,
-                                               const std::optional<atproto::NumberKey>& key,
+                                               const atproto::NumberKey& key,
                                                std::span<const Reference> references,
                                                const std::string& wanted) {
   Peer& peer = peers_[url];
@@ -153,6 +206,7 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
   } catch (const std::runtime_error& error) {
     logger("store")->warn("node {}: references to its accounts wait: {}", name, error.what());
     metrics_.failures += 1;
+    peer.problem = error.what();
     peer.session.reset();
     // A connection that has ended says nothing about the next one.
     if (!was_connected) peer.next_attempt = std::chrono::steady_clock::now() + kPauseAfterFailure;

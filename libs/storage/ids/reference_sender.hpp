@@ -8,6 +8,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "atproto/computed_number.hpp"
 #include "base/account_number.hpp"
@@ -42,6 +43,18 @@ struct Reference {
   bool is_request() const { return !actor_id && text.empty(); }
 };
 
+/// References that a node did not get.
+struct UnsentReferences {
+  /// Empty if no node owns the groups of the accounts.
+  std::string node;
+  std::int64_t count = 0;
+  /// Why the node did not take them. Empty if there was no error.
+  std::string problem;
+
+  /// Returns a text for the user.
+  std::string text() const;
+};
+
 /// Inserts the references that the database of `peer`, their node, does not have. Outside of a
 /// transaction. Throws postgres::SqlError, and may then be called again.
 void receive_references(postgres::Session& peer, std::span<const Reference> references,
@@ -62,6 +75,12 @@ class ReferenceSender {
   /// Idempotent.
   void stop() { thread_.stop(); }
 
+  /// Sends all references that wait now, after `stop`, for a process that ends. Tries a few times,
+  /// with a pause, to reach a node that fails. Returns the references that still wait. Blocks;
+  /// throws postgres::SqlError if this database fails, and may then be called again.
+  std::vector<UnsentReferences> send_all(postgres::Session& session, const std::stop_token& stop,
+                                         std::chrono::milliseconds pause = kPauseAtEnd);
+
   const ReferenceMetrics& metrics() const { return metrics_; }
 
  private:
@@ -69,7 +88,11 @@ class ReferenceSender {
     std::unique_ptr<postgres::Session> session;
     /// No attempt comes before this time, which follows a failure.
     std::chrono::steady_clock::time_point next_attempt;
+    /// The last failure.
+    std::string problem;
   };
+
+  static constexpr std::chrono::milliseconds kPauseAtEnd{1'000};
 
   enum class Outcome {
     Sent,
@@ -80,10 +103,12 @@ class ReferenceSender {
   };
 
   std::chrono::milliseconds round(postgres::Session& session, const std::stop_token& stop);
+  /// Sends the references up to the number `last`.
+  void send_waiting(postgres::Session& session, const std::stop_token& stop,
+                    const atproto::NumberKey& key, std::int64_t last);
   /// If `wanted` is not empty, asks the node for all references to accounts of these groups.
-  Outcome send(const std::string& name, const std::string& url,
-               const std::optional<atproto::NumberKey>& key, std::span<const Reference> references,
-               const std::string& wanted);
+  Outcome send(const std::string& name, const std::string& url, const atproto::NumberKey& key,
+               std::span<const Reference> references, const std::string& wanted);
 
   const Clock& clock_;
   ReferenceMetrics metrics_;

@@ -22,6 +22,18 @@ DELETE FROM skua.waiting_references AS w
 USING unnest($1::int4[], $2::int8[]) AS sent(account_group, seq)
 WHERE w.account_group = sent.account_group AND w.seq = sent.seq;
 
+-- name: references_last
+SELECT coalesce(max(seq), 0) FROM skua.waiting_references;
+
+-- name: references_left
+-- The references up to the number $1 that wait, of each node. Those of groups without a node have no name.
+SELECT coalesce(n.name, ''), coalesce(n.url, ''), count(*)
+FROM skua.waiting_references AS w
+LEFT JOIN skua.nodes AS n ON w.account_group = ANY (n.owned)
+WHERE w.seq <= $1::int8
+GROUP BY 1, 2
+ORDER BY 1;
+
 -- name: references_resend
 -- Runs here, or on the other node.
 SELECT skua.resend_references(string_to_array($1, ',')::int4[]);

@@ -204,10 +204,11 @@ std::optional<QueryNote> judge_index_of_nodes(postgres::Session& session, const 
   if (need.kind == QueryNeed::Kind::FastIndex && !is_popular(session, need.name, subject)) {
     return std::nullopt;
   }
-  return QueryNote{fmt::format("the index {0} does not exist on these nodes: {1}. Until it does, {2}. "
-                               "Run `skua index add {0}` with the database of each node",
-                               need.name, fmt::join(missing, ", "), need.without),
-                   {}};
+  return QueryNote{
+      fmt::format("the index {0} does not exist on these nodes: {1}. Until it does, {2}. "
+                  "Run `skua index add {0}` with the database of each node",
+                  need.name, fmt::join(missing, ", "), need.without),
+      {}};
 }
 
 /// A query database has no consumers of its own.
@@ -224,9 +225,10 @@ std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const Q
   }
   if (missing->empty()) {
     if (need.name != "notifications") return std::nullopt;
-    return QueryNote{"in a query database, a reply notifies the author of its parent, and not the "
-                     "authors of the posts above it",
-                     {}};
+    return QueryNote{
+        "in a query database, a reply notifies the author of its parent, and not the "
+        "authors of the posts above it",
+        {}};
   }
   return QueryNote{fmt::format("the projection {0} is not built, or is more than a minute behind, "
                                "on these nodes: {1}. Until it is, {2}. Run `skua consumers add "

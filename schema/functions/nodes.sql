@@ -56,7 +56,7 @@ RETURNS TABLE (name text, type text, expression text, help text)
 LANGUAGE sql STABLE AS $$
   SELECT c.name, c.type, c.expression, c.help FROM (VALUES
     ('sort_at', 'timestamptz', 'least(t.created_at, t.indexed_at)', 'The earlier one of created_at and indexed_at.', '{created_at,indexed_at}'::text[]),
-    ('name', 'text', 'coalesce(t.handle, t.did)', 'The handle, or the DID of an account without one.', '{handle,did}')
+    ('handle_or_did', 'text', 'coalesce(t.handle, t.did)', 'The handle, or the DID of an account without one.', '{handle,did}')
   ) AS c(name, type, expression, help, columns)
   WHERE (SELECT count(*) FROM pg_attribute AS a
          WHERE a.attrelid = format('bsky.%I', computed_column.table_name)::regclass AND a.attname = ANY (c.columns)) = 2

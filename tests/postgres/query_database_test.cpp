@@ -20,7 +20,7 @@ TEST(QueryDatabase, definitions_read_the_column_of_the_nodes) {
 
 TEST(QueryDatabase, definitions_read_the_name_of_an_account) {
   EXPECT_EQ(for_query_database("SELECT coalesce(a.handle, a.did) FROM bsky.actors AS a"),
-            "SELECT a.name FROM bsky.actors AS a");
+            "SELECT a.handle_or_did FROM bsky.actors AS a");
   EXPECT_EQ(for_query_database("SELECT coalesce(p.handle, p.did) FROM bsky.actors a, shown p"),
             "SELECT coalesce(p.handle, p.did) FROM bsky.actors a, shown p");
 }

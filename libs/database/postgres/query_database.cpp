@@ -163,13 +163,14 @@ std::string for_query_database(const std::string& sql) {
   std::string text = std::regex_replace(sql, earlier, "$1.sort_at");
   for (const std::string& alias : aliases_of_actors(sql)) {
     const std::regex name(fmt::format(R"(coalesce\({0}\.handle, {0}\.did\))", alias));
-    text = std::regex_replace(text, name, alias + ".name");
+    text = std::regex_replace(text, name, alias + ".handle_or_did");
   }
   for (const auto& [projection, alias, columns] : kJoinedProjections) {
     const std::regex join(fmt::format("LEFT JOIN bsky\\.{} {} ON ([^;\n]+)", projection, alias));
-    text = std::regex_replace(text, join,
-                              fmt::format("LEFT JOIN LATERAL (SELECT {} FROM bsky.{} {} WHERE $1) {} ON true",
-                                          columns, projection, alias, alias));
+    text = std::regex_replace(
+        text, join,
+        fmt::format("LEFT JOIN LATERAL (SELECT {} FROM bsky.{} {} WHERE $1) {} ON true", columns,
+                    projection, alias, alias));
   }
   return text;
 }

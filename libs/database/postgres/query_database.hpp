@@ -73,8 +73,8 @@ struct NodeState {
 std::vector<NodeState> node_states(Session& session);
 
 /// Returns the names of the nodes on which a projection is not built or is more than a minute
-/// behind; none for a projection that the query database computes. Nothing: a query database does not
-/// have this projection.
+/// behind; none for a projection that the query database computes. Nothing: a query database does
+/// not have this projection.
 std::optional<std::vector<std::string>> nodes_without(Session& session,
                                                       const std::string& projection);
 
@@ -88,10 +88,10 @@ void refresh_collections(Session& session);
 void require_migrated_nodes(Session& session, const Schema& schema);
 
 /// Returns the text of a file of the schema for a query database. Its tables have the columns of
-/// skua.computed_column in place of expressions that postgres_fdw does not send to a node. A join with a
-/// projection is lateral, because PostgreSQL sends the condition of another join to no subquery with
-/// GROUP BY, and it is an aggregate, because PostgreSQL then leaves the join out if the question uses
-/// no column of it. Without these, each question would read whole tables.
+/// skua.computed_column in place of expressions that postgres_fdw does not send to a node. A join
+/// with a projection is lateral, because PostgreSQL sends the condition of another join to no
+/// subquery with GROUP BY, and it is an aggregate, because PostgreSQL then leaves the join out if
+/// the question uses no column of it. Without these, each question would read whole tables.
 std::string for_query_database(const std::string& sql);
 
 // The following functions need an open transaction.

@@ -1,12 +1,12 @@
 """What a query database and its nodes have together, compared with one database that has everything."""
 
 import collections
-#Columns that belong to one database : numbers of accounts and collections, times of indexing, \
-    and what follows from these.
+
+# Columns that belong to one database: numbers of accounts and collections, times of indexing, and what follows from these.
 OWN = r"^(rev|recipient|indexed_at|(.*_)?sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
 
-#The projections that a query database reads : the keys and the sums of their rows.
-#A node counts its own replies, and does not know the gates of other nodes.
+# The projections that a query database reads: the keys and the sums of their rows.
+# A node counts its own replies, and does not know the gates of other nodes.
 REPLIES = """replies + case when skua.is_query_database() then 0 else (select count(*) from bsky.post_rules v
              where v.violates_threadgate and v.parent_actor = t.actor_id and v.parent_rkey = t.rkey) end"""
 SUMMED = {"post_stats": ("bsky.uri(actor_id, 1, rkey)", f"likes, reposts, {REPLIES}, quotes"),
@@ -17,7 +17,7 @@ OF_ONE = (*OF_NODES, "post_rules")
 VIEWS = f"""select relname from pg_class where relkind = 'v' and relnamespace = 'bsky'::regnamespace
             and relname <> all ('{{{",".join(SUMMED)}}}') order by 1"""
 
-#A node notifies the author of the parent of a reply, and no accounts above.
+# A node notifies the author of the parent of a reply, and no accounts above.
 CONDITIONS = {name: "(v.reason::text not in ('8', 'reply') or exists (select from bsky.posts p where (p.actor_id, p.rkey, p.parent_actor, p.parent_rkey) = "
                     "(v.actor_id, v.rkey, v.subject_actor, v.subject_rkey)))" for name in ("notifications", "notifications_view")}
 DIFFERENT = {"replies"}
@@ -43,6 +43,4 @@ def numbered(node, groups, table):
     """The accounts, or the texts of record keys, of these groups in a node, with their numbers."""
     columns, number = {"actors": ("id, did", "id"), "rkeys": ("*", "actor_id")}[table]
     rows = node.run(f"select {columns} from bsky.{table} where ({number} >> 57) between {groups.start} and {groups.stop - 1}")
-    return set(rows.split("\n")) - {
-  ""
-}
+    return set(rows.split("\n")) - {""}

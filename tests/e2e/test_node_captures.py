@@ -13,11 +13,10 @@ from node_content import OF_NODES, SUMMED, VIEWS, WAITING, shown, sums
 from test_groups import HALVES
 from test_outage import Cluster
 
-#A query database reads what it shows of each notification from the nodes, \
-    so the notifications of some accounts must do.All of them are in the
-#view notifications.
+# A query database reads what it shows of each notification from the nodes, so the notifications of some accounts must do. All of them are in the
+# view notifications.
 SLOW = "notifications_view"
-#What a change says of itself, and not of what it leaves.
+# What a change says of itself, and not of what it leaves.
 OF_CHANGE = {"pos", "time", "op", "rev", "references", "superseded"}
 
 
@@ -33,7 +32,7 @@ class Told:
         revisions = {}
         for event in events:
             if event["kind"] == "rules":
-#A query database computes the rules when it is asked.
+                # A query database computes the rules when it is asked.
                 continue
             place = event["did"], event["kind"], event.get("collection")
             if event["kind"] == "record":
@@ -42,15 +41,12 @@ class Told:
             for reference in event.get("references", ()):
                 self.sums[event["did"], reference["role"], reference.get("uri") or reference["did"]] += reference["delta"]
             key = *place, *(event.get(name) for name in ("rkey", "uri", "val"))
-            self.stored[key] = None if event["op"] == "delete" else {
-name: value for name, value in event.items() if name not in OF_CHANGE
-}
-#As without a change.
-if (event["kind"] == "account" and event["active"]) or (event["kind"] == "handle" and event.get("handle") is None):
+            self.stored[key] = None if event["op"] == "delete" else {name: value for name, value in event.items() if name not in OF_CHANGE}
+            # As without a change.
+            if (event["kind"] == "account" and event["active"]) or (event["kind"] == "handle" and event.get("handle") is None):
                 self.stored[key] = None
         self.stored = {key: value for key, value in self.stored.items() if value}
-        self.sums = collections.Counter({
-  key: number for key, number in self.sums.items() if number})
+        self.sums = collections.Counter({key: number for key, number in self.sums.items() if number})
 
 
 class NodeCaptures(EndToEnd):
@@ -84,9 +80,9 @@ class NodeCaptures(EndToEnd):
         captures = [data / "pds/frames.bin", *sorted(data.glob("frames/*.frames")), *sorted(data.glob("reports/*.frames"))]
         for capture in captures:
             self.in_all(everywhere, "replay", capture)
-#Some files of this folder are no repositories.
+        # Some files of this folder are no repositories.
         self.in_all(everywhere, "backfill", "--car-dir", data / "repos", code=1)
-#Nothing waits, although there was no `skua run`.
+        # Nothing waits, although there was no `skua run`.
         self.assertEqual([node.value(WAITING) for node in nodes], [False, False])
         self.check_references(nodes)
         self.in_all(everywhere, "consumers", "run-until-idle")
@@ -114,8 +110,7 @@ class NodeCaptures(EndToEnd):
         found = Told(self, self.read_to(self.changes(self.serve(ask), "?cursor=oldest"), self.ends(nodes)))
         for name in ("stored", "sums"):
             both = [getattr(told, name) for told in (found, expected)]
-            self.assertEqual(*({
-  key: part.get(key) for key in list(both[0].keys() ^ both[1].keys())[:3]} for part in both), name)
+            self.assertEqual(*({key: part.get(key) for key in list(both[0].keys() ^ both[1].keys())[:3]} for part in both), name)
             self.assertEqual(*([(key, value) for key, value in part.items() if value != both[1][key]][:3] for part in both), name)
         self.assertGreater(min(expected.changes, found.changes), 11000)
         self.assertGreater(len(expected.stored), 9000)

@@ -88,7 +88,7 @@ class NodeLoss(Backfill):
         for database in (self.ask, *nodes):
             for column in ("did", "id"):
                 self.assertEqual(database.run(f"select {column} from bsky.actors group by 1 having count(*) > 1"), "")
-#The query database has the accounts of the one database.
+        # The query database has the accounts of the one database.
         accounts = "select did from bsky.actors order by 1"
         self.assertEqual(self.ask.run(accounts), self.one.run(accounts))
 
@@ -98,12 +98,11 @@ class NodeLoss(Backfill):
         self.addCleanup(cluster.pg, "destroy")
         standby = Standby(cluster)
         self.addCleanup(standby.stop)
-#One URL with both servers, as docs / nodes.md says.
+        # One URL with both servers, as docs/nodes.md says.
         parts = urllib.parse.urlsplit(cluster.url)
         hosts = [urllib.parse.parse_qs(urllib.parse.urlsplit(url).query) for url in (cluster.url, standby.url)]
         url = urllib.parse.urlunsplit(parts._replace(query=urllib.parse.urlencode(
-            {
-name: ",".join(host[name][0] for host in hosts) for name in ("host", "port")} | {"target_session_attrs": "read-write"}, safe="/,")))
+            {name: ",".join(host[name][0] for host in hosts) for name in ("host", "port")} | {"target_session_attrs": "read-write"}, safe="/,")))
         nodes = [self.database(migrated=False), Database(url)]
         self.joined(*(node.url for node in nodes))
         network = self.live_network()
@@ -152,7 +151,7 @@ name: ",".join(host[name][0] for host in hosts) for name in ("host", "port")} | 
         runs = self.begin_all((self.one, *nodes), network, "--cursor", "oldest")
         self.proceed(network, 100, runs)
         self.wait_for_references(nodes, runs)
-#The end of a process saves its cursor.
+        # The end of a process saves its cursor.
         self.stop_all(runs)
         runs = self.begin_all((self.one, *nodes), network)
 
@@ -166,14 +165,14 @@ name: ",".join(host[name][0] for host in hosts) for name in ("host", "port")} | 
         last = "n0:1-1,n1:1-" + str(lost.value("select skua.change_log_end() - 1"))
         lost.drop()
         self.assertNotEqual(self.missing(nodes), set())
-#The first node continues, and so does the query database.
+        # The first node continues, and so does the query database.
         self.proceed(network, 20, runs)
         self.assertTrue(self.skua(self.ask, "query", "latest", code=1).says("note: the node n1 cannot be read"))
         self.skua(self.ask, "nodes", "set", "n1", "--node-url", nodes[1].url)
         self.skua(self.ask, "query", "latest")
         self.assertEqual(server.wait(60), 1)
         server = self.serve(self.ask)
-#The log of the restored database is an older state, until `skua run` writes there.
+        # The log of the restored database is an older state, until `skua run` writes there.
         self.assertEqual(self.refusal(server, "/changes", last)[1]["error"], "CursorInFuture")
         runs += self.begin_all(nodes[1:], network)
         self.proceed(network, 20, runs)
@@ -211,14 +210,13 @@ name: ",".join(host[name][0] for host in hosts) for name in ("host", "port")} | 
         code, error = self.refusal(server, "/changes", live.pos)
         self.assertEqual((code, error["error"]), (410, "TimelineChanged"))
         self.assertIn("the node n1: the database was restored or failed over: its timeline is 2 now", error["message"])
-#Without the part of the node, the position continues with all changes of the node.
+        # Without the part of the node, the position continues with all changes of the node.
         own, _ = live.pos.split(",")
         rest = self.changes(server, f"?cursor={own}")
         self.read_to(rest, self.ends(nodes))
         kept = [event for event in live.events if group(event["did"]) < 32]
         seen = folded([*kept, *rest.events])
-        self.assertEqual({
-uri: cid for uri, (cid, _) in seen.items()},
+        self.assertEqual({uri: cid for uri, (cid, _) in seen.items()},
                          dict(line.split("|") for line in self.ask.run("select uri, cid from bsky.all_records").split("\n")))
         self.assertEqual(place(rest.pos), self.ends(nodes))
 

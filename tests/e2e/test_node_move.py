@@ -26,20 +26,19 @@ class NodeMove(Backfill):
             for name in OF_ONE if database is one else OF_NODES:
                 self.skua(database, "consumers", "add", name)
         seq = network.steps(300)["seq"]
-#The end of a process saves its cursor.
+        # The end of a process saves its cursor.
         for run in [self.follow(database, network, seq, "--cursor", "oldest") for database in (one, *nodes)]:
             self.assertEqual(run.stop(), 0)
         runs = [self.begin(database, network, "run") for database in (one, *nodes)]
         self.reach(network, runs, 20)
-#About half of the accounts of the first node move.
+        # About half of the accounts of the first node move.
         groups = sorted(map(int, nodes[0].run("select distinct bsky.account_group(did) from bsky.all_records").split()))
         self.first_moved = groups[len(groups) // 2]
         self.groups_moved = f"{self.first_moved}-31"
         return network, one, ask, nodes, runs
 
     def move(self, ask, to, groups=None, **environment):
-        return self.start([BIN / "skua", "nodes", "move", groups or self.groups_moved, "--to", to], {
-  **self.environment(ask), **environment})
+        return self.start([BIN / "skua", "nodes", "move", groups or self.groups_moved, "--to", to], {**self.environment(ask), **environment})
 
     def moved(self, ask, to, groups=None):
         program = self.move(ask, to, groups)
@@ -61,7 +60,7 @@ class NodeMove(Backfill):
             del both[""]
             return both
         try:
-#A process that has not noticed the move yet may have shown the cursor.
+            # A process that has not noticed the move yet may have shown the cursor.
             wait_for("the records", lambda: found() == expected, alive=runs)
         except AssertionError:
             self.check_equal(found(), expected)
@@ -80,8 +79,7 @@ class NodeMove(Backfill):
                 self.assertEqual(foreign - owners, set())
 
     def check_projections(self, one, ask, nodes, runs):
-        ends = {
-database: database.run("select skua.change_log_end()") for database in (one, *nodes)}
+        ends = {database: database.run("select skua.change_log_end()") for database in (one, *nodes)}
         for name in OF_NODES:
             wait_for(f"{name} on all nodes", lambda name=name: ask.value(f"select bsky.is_current('{name}')") and all(
                 database.value(f"select (select pos from skua.consumer_progress('{name}')) >= {end}") for database, end in ends.items()), alive=runs)
@@ -106,11 +104,10 @@ database: database.run("select skua.change_log_end()") for database in (one, *no
         self.assertGreater(one.value(f"select count(*) from bsky.all_records where bsky.account_group(did) between {self.first_moved} and 31"), 5)
         self.check_content(one, nodes, runs)
         self.check_projections(one, ask, nodes, runs)
-#The records still count on the first node, \
-    so a comparison with the records of one node makes no sense.
+        # The records still count on the first node, so a comparison with the records of one node makes no sense.
         verify = self.skua(nodes[0], "consumers", "verify", "post_stats", code=1)
         self.assertTrue(verify.says("`skua consumers rebuild post_stats` on both nodes changes that"), verify.tail())
-#And back : posts on whose first CIDs records rely are there already.
+        # And back: posts on whose first CIDs records rely are there already.
         self.assertTrue(nodes[0].value(f"select count(*) > 0 from bsky.posts where (actor_id >> 57) between {self.first_moved} and 31"))
         self.moved(ask, "n0")
         self.reach(network, runs, 50)
@@ -155,7 +152,7 @@ database: database.run("select skua.change_log_end()") for database in (one, *no
 
     def test_each_step_can_be_repeated(self):
         network, one, ask, nodes, runs = self.begin_network()
-#A move that is cancelled.
+        # A move that is cancelled.
         killed = self.move(ask, "n1", SKUA_CRASH_AT="move_part:3")
         self.assertEqual(killed.wait(60), -9)
         self.assertTrue(self.skua(ask, "query", "latest").says(f"the groups {self.groups_moved} are being moved from n0 to n1"))
@@ -168,7 +165,7 @@ database: database.run("select skua.change_log_end()") for database in (one, *no
         network.steps(10)
         self.assertTrue(self.moved(ask, "n0").says(f"the node n0 owns the groups {self.groups_moved} again"))
         self.assertEqual(nodes[1].run(f"select count(*) from bsky.all_records where bsky.account_group(did) between {self.first_moved} and 31"), "0")
-#A kill after each step.
+        # A kill after each step.
         for point in ("move_left:1", "move_phase:1", "move_part:1", "move_part:4", "move_phase:1", "move_arrived:1", "move_phase:1", "move_phase:1",
                       "move_removed_part:2"):
             killed = self.move(ask, "n1", SKUA_CRASH_AT=point)

@@ -2,8 +2,8 @@
 
 import collections
 import json
-import re
 import os
+import re
 import urllib.parse
 
 import atproto
@@ -39,8 +39,7 @@ class Nodes(Backfill):
             return code, done.stderr[-1:]
         rows = json.loads("\n".join(done.stdout))["rows"]
         own = {"sort_at", "indexed_at", "page_key", "actor_id", "rkey", *DIFFERENT}
-        return code, collections.Counter(json.dumps({
-k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
+        return code, collections.Counter(json.dumps({k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
 
     def is_of_parent(self, one, row):
         """False for a notification of a reply to another post than the subject. Nodes have none of these."""
@@ -57,7 +56,7 @@ k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
                 self.skua(database, "consumers", "add", name)
         self.build(one)
         self.build(nodes[0])
-#One node has none yet : an answer would miss a part.
+        # One node has none yet: an answer would miss a part.
         self.assertEqual(ask.run("select count(*), bool_or(bsky.is_current('post_stats')) from bsky.post_stats"), "0|")
         self.assertTrue(self.skua(ask, "query", "most-liked").says("the projection post_stats is not built, or is more than a minute behind, on these nodes: n1."))
         self.build(nodes[1])
@@ -65,7 +64,7 @@ k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
         self.assertEqual(len(rows), 3)
         for name in SUMMED:
             self.check_equal(sums(ask, name), sums(one, name))
-#A post is looked up by its key in each node.
+        # A post is looked up by its key in each node.
         plan = ask.run("explain (verbose) select likes from bsky.posts_view where (actor_id, rkey) = (select actor_id, rkey from bsky.posts limit 1)")
         self.assertRegex(plan, r"node_ranges.post_stats WHERE .*actor_id = ")
         self.assertTrue(self.skua(nodes[0], "consumers", "add", "post_rules", code=1).says("the query database computes it, and you need not add it"))
@@ -76,7 +75,7 @@ k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
         one = self.database()
         ask, nodes = self.joined()
         runs = [self.follow(database, network, seq, "--cursor", "oldest") for database in (one, *nodes)]
-#Accounts and keys of other nodes that records mention have arrived there.
+        # Accounts and keys of other nodes that records mention have arrived there.
         wait_for("the references", lambda: not any(node.value(WAITING) for node in nodes), alive=runs)
         for run in runs:
             self.assertEqual(run.stop(), 0)
@@ -108,11 +107,10 @@ k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
                 found = self.answer(ask, name, given)
                 self.assertEqual(found[0], expected[0], found)
                 if name == "notifications":
-                    expected = expected[0], collections.Counter({
-row: count for row, count in expected[1].items() if self.is_of_parent(one, row)})
+                    expected = expected[0], collections.Counter({row: count for row, count in expected[1].items() if self.is_of_parent(one, row)})
                 self.check_equal(found[1], expected[1])
         self.assertGreater(answered, 20)
-#Each account is asked for in one node only.
+        # Each account is asked for in one node only.
         plan = ask.run(f"explain select * from bsky.likes where actor_id = (select id from bsky.actors where did = '{account}')")
         self.assertIn("likes_0_31", plan)
         for command in (["run", "--relay", "ws://127.0.0.1:1"], ["retention", "apply"], ["verify"], ["dead-letters", "list"],
@@ -149,7 +147,7 @@ row: count for row, count in expected[1].items() if self.is_of_parent(one, row)}
         self.assertTrue(self.skua(ask, "nodes", "remove", "n1").says("no node owns the groups 32-63"))
         self.assertTrue(self.skua(ask, "query", "latest").says("no node owns the groups 32-63: records of their accounts are missing"))
         refused(ask, "n2", other.url, "32-63", "index into a new database")
-#A password that the server of the node does not ask for.
+        # A password that the server of the node does not ask for.
         parts = urllib.parse.urlsplit(second.url)
         url = second.url if parts.password else f"{second.url}{'&' if parts.query else '?'}password=unused"
         self.skua(ask, "nodes", "add", "n2", "--node-url", url, "--groups", "32-63")
@@ -180,7 +178,7 @@ row: count for row, count in expected[1].items() if self.is_of_parent(one, row)}
     def test_indexes_of_the_nodes(self):
         ask, nodes = self.joined()
         for number, node in enumerate(nodes):
-            node.run(f"insert into bsky.actors (id, did, active, indexed_at) overriding system value values ({number * 32} ::int8 << 57 | 7, 'did:plc:{number}', true, now()); "
+            node.run(f"insert into bsky.actors (id, did, active, indexed_at) overriding system value values ({number * 32}::int8 << 57 | 7, 'did:plc:{number}', true, now()); "
                      "insert into bsky.posts (actor_id, rkey, rev, cid, created_at, indexed_at, text) select a.id, "
                      "bsky.tid_at(now() - g * interval '1 second'), 0, sha256(g::text::bytea), now() - g * interval '1 second', now(), "
                      "case when g = 5000 then 'an old word' else 'a new one' end from generate_series(1, 5000) g, bsky.actors a")
@@ -242,8 +240,7 @@ row: count for row, count in expected[1].items() if self.is_of_parent(one, row)}
 
         wait_for("the references", are_sent, alive=runs)
         self.check_references(nodes)
-#The second node loses accounts that only the first one mentions, \
-    as after a restore of an older backup.
+        # The second node loses accounts that only the first one mentions, as after a restore of an older backup.
         for run in runs:
             self.assertEqual(run.stop(), 0)
         lost = nodes[1].run("with lost as (delete from bsky.actors a where (id >> 57) >= 32 and not exists (select from bsky.all_records r "
@@ -258,7 +255,7 @@ row: count for row, count in expected[1].items() if self.is_of_parent(one, row)}
     def test_replay_sends_references(self):
         capture = SimulatedCapture(self, events=300, accounts=24)
         _, nodes = self.joined()
-#The second node is away.
+        # The second node is away.
         away = urllib.parse.urlsplit(nodes[1].url).path[1:]
         server = Database(with_database(nodes[1].url, "postgres"))
         server.run(f"alter database {away} rename to {away}_2")
@@ -271,7 +268,7 @@ row: count for row, count in expected[1].items() if self.is_of_parent(one, row)}
         server.run(f"alter database {away}_2 rename to {away}")
         replayed = self.skua(nodes[0], "replay", capture.frames)
         self.assertTrue(replayed.says(f"references: {waiting} sent to other nodes"), replayed.tail())
-#A new node asks the other one for all references, which its next process sends.
+        # A new node asks the other one for all references, which its next process sends.
         for node in reversed(nodes):
             self.skua(node, "replay", capture.frames)
         self.assertEqual([node.value(WAITING) for node in nodes], [False, False])

@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """nodes.py [--seed N] [--seeds K] [--seconds S] [--rate EVENTS/S] [--jobs J] [--report FILE]
 
 Indexes a simulated network into two nodes with a query database (docs/nodes.md), under faults, and into one database
@@ -51,14 +51,14 @@ from stress import Cluster  # noqa: E402
 from trouble import CRASH_POINTS  # noqa: E402
 
 SERVERS = (*HALVES, "ask")
-#The approximate number of passes in a few seconds.
+# The approximate number of passes in a few seconds.
 POINTS = {**CRASH_POINTS, "decoded": 500, "after_references": 5}
-#Events before the first fault.
+# Events before the first fault.
 FIRST = 200
 PASSWORD = "only-of-this-test"
 KINDS = ("kill", "node", "query database", "sync")
 MOVE_POINTS = ("move_left:1", "move_phase:1", "move_phase:2", "move_part:1", "move_part:5", "move_arrived:1", "move_removed_part:3")
-#A move that was interrupted more often comes to its end.
+# A move that was interrupted more often comes to its end.
 MOST_INTERRUPTIONS = 5
 
 
@@ -74,7 +74,7 @@ class Server:
         self.cluster = Cluster(place)
         parts = urllib.parse.urlsplit(self.cluster.tcp_url)
         if not has_superuser:
-#What docs / nodes.md says of a role that is no superuser.
+            # What docs/nodes.md says of a role that is no superuser.
             Database(self.cluster.url).run(f"create role {name} login password '{PASSWORD}'; alter database skua owner to {name}")
             parts = parts._replace(netloc=f"{name}:{PASSWORD}@{parts.netloc.rpartition('@')[2]}")
         self.database = Database(urllib.parse.urlunsplit(parts))
@@ -132,7 +132,7 @@ class Stress:
         self.programs, self.servers = [], []
         self.one = self.questions = None
 
-#The programs
+    # The programs
 
     def program(self, kind, *arguments, environment=None):
         program = kind([str(argument) for argument in arguments], *([environment] if environment else []))
@@ -150,7 +150,7 @@ class Stress:
         return program
 
     def run_program(self, database, crash_at=None):
-#From the beginning until a cursor is saved, then from the position of the previous process.
+        # From the beginning until a cursor is saved, then from the position of the previous process.
         begin = [] if database.value("select max(cursor) from skua.cursors") else ["--cursor", "oldest"]
         return self.program(Program, BIN / "skua", "run", "--relay", self.sim.url, "--stats-interval", "1", "--plc", self.sim.ready["plc"],
                             "--dns", self.sim.ready["dns"], "--allow-private-hosts", *begin, environment=self.environment(database, crash_at))
@@ -160,7 +160,7 @@ class Stress:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
-#The run
+    # The run
 
     def run(self):
         """The differences; empty if everything is correct."""
@@ -300,21 +300,19 @@ class Stress:
         for program in everyone:
             if program.stop() != 0:
                 raise AssertionError(f"{program} did not stop cleanly:\n{program.tail()}")
-#Whether another handle is known as invalid depends on the time of the look - up.
+        # Whether another handle is known as invalid depends on the time of the look-up.
         valid = ", ".join(f"'{account['did']}'" for account in accounts if account["handle_valid"])
         for database in databases:
             database.run(f"update bsky.actors set handle = null, handle_valid = null where did not in ({valid})")
 
-#The end
+    # The end
 
     def differences(self):
-        databases = {
-  "one" : self.one, ** {node.name: node.database for node in self.nodes
-  }}
+        databases = {"one": self.one, **{node.name: node.database for node in self.nodes}}
         found = []
         for name, database in databases.items():
             self.skua(database, "consumers", "run-until-idle")
-#The first changes of accounts that have moved are in the log of the node that they left.
+            # The first changes of accounts that have moved are in the log of the node that they left.
             if not self.outcome["moves"] or name == "one":
                 found += [f"{name}: {difference}" for difference in comparison.change_log_differences(database)]
             found += [f"{name}: a dead letter: {letter}" for letter in database.run("select error from skua.dead_letter").splitlines()]
@@ -324,8 +322,7 @@ class Stress:
         for _ in range(2 if self.outcome["moves"] else 1):
             for projection in SUMMED:
                 found += self.compare(projection, *(sums(database, projection) for database in (self.one, self.ask.database)))
-#The sums are right although the records that moved count on the node that they left, \
-    and after a rebuild.
+            # The sums are right although the records that moved count on the node that they left, and after a rebuild.
             for database in databases.values() if self.outcome["moves"] else ():
                 for projection in SUMMED:
                     self.skua(database, "consumers", "rebuild", projection)

@@ -280,7 +280,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
   CREATE OR REPLACE VIEW bsky.notifications AS
   SELECT n.recipient, n.actor_id, n.collection_id, n.rkey, s.reason, n.subject_actor, s.subject_collection, s.subject_rkey, n.sort_at
-  FROM node_tables.notifications AS n
+  FROM (SELECT * FROM node_tables.notifications ORDER BY sort_at DESC, actor_id DESC, rkey DESC, collection_id DESC) AS n
   CROSS JOIN LATERAL (
     SELECT n.reason = 7 AND EXISTS (
       SELECT FROM bsky.post_rules AS r WHERE r.actor_id = n.actor_id AND r.rkey = n.rkey AND r.violates_embedding_rules) AS breaks_rules

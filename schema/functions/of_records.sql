@@ -148,17 +148,19 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
 $$;
 COMMENT ON FUNCTION bsky.members_of(text, int4, timestamptz, text) IS 'The active accounts on a list, each once, newest first, with the record (uri) and its time (sort_at). Only records by the author of the list count. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows; null: all. The list is an AT-URI or a bsky.app URL. `skua index add newest-members` makes it fast for a list with very many accounts.';
 
--- The rules are subqueries for each row, which look up the primary key: as joins they could read the whole table. They do
--- not depend on bsky.is_current: while the projection is behind, its rows are still the best answer.
+-- The rules are subqueries for each row, which look up the primary key: as joins they could read the whole table. The posts are
+-- sorted before, so that a LIMIT ends the look-ups. They do not depend on bsky.is_current: while the projection is behind, its rows are still the best answer.
 CREATE OR REPLACE FUNCTION bsky.replies_of(address text, all_replies boolean DEFAULT false, before timestamptz DEFAULT NULL,
   last_uri text DEFAULT NULL)
 RETURNS SETOF bsky.posts_view
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
-    SELECT r.* FROM bsky.posts_view r WHERE r.parent_actor = k.actor_id AND r.parent_rkey = k.rkey OFFSET 0) p
-  WHERE k.collection_id = 1 AND (p.sort_at, p.actor_id, p.rkey) < (e.sort_at, e.actor_id, e.rkey)
-    AND (all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
-                         WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE)
+  SELECT p.* FROM (
+    SELECT r.* FROM bsky.posts_view r
+    WHERE (r.parent_actor, r.parent_rkey) = (SELECT k.actor_id, k.rkey FROM bsky.resolve_uri(address) k WHERE k.collection_id = 1)
+      AND (r.sort_at, r.actor_id, r.rkey) < (SELECT e.sort_at, e.actor_id, e.rkey FROM skua.page_end(before, last_uri) e)
+    ORDER BY r.sort_at DESC, r.actor_id DESC, r.rkey DESC OFFSET 0) p
+  WHERE all_replies OR (SELECT r.violates_threadgate OR r.has_invalid_root FROM bsky.post_rules r
+                        WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE
 $$;
 COMMENT ON FUNCTION bsky.replies_of(text, boolean, timestamptz, text) IS 'The direct replies to a post, as bsky.posts_view has them. Without those that violate the threadgate or have an invalid root (bsky.post_rules), unless all_replies is true. Hidden replies are there: is_hidden. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it, in the order sort_at DESC, actor_id DESC, rkey DESC; with before alone those whose sort_at is earlier. The post is an AT-URI or a bsky.app URL. bsky.thread also returns the replies to replies.';
 
@@ -166,12 +168,13 @@ CREATE OR REPLACE FUNCTION bsky.quotes_of(address text, all_quotes boolean DEFAU
   before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
 RETURNS SETOF bsky.posts_view
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT p.* FROM bsky.resolve_uri(address) k CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
+  SELECT p.* FROM (
     SELECT q.* FROM bsky.posts_view q
-    WHERE q.quote_actor = k.actor_id AND q.quote_collection = k.collection_id AND q.quote_rkey = k.rkey OFFSET 0) p
+    WHERE (q.quote_actor, q.quote_collection, q.quote_rkey) = (SELECT k.actor_id, k.collection_id, k.rkey FROM bsky.resolve_uri(address) k)
+      AND (q.sort_at, q.actor_id, q.rkey) < (SELECT e.sort_at, e.actor_id, e.rkey FROM skua.page_end(before, last_uri) e)
+    ORDER BY q.sort_at DESC, q.actor_id DESC, q.rkey DESC OFFSET 0) p
   WHERE (all_quotes OR (SELECT r.violates_embedding_rules FROM bsky.post_rules r
                         WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey) IS NOT TRUE)
-    AND (p.sort_at, p.actor_id, p.rkey) < (e.sort_at, e.actor_id, e.rkey)
     AND (viewer IS NULL OR NOT (bsky.is_hidden_from((SELECT bsky.actor_id(viewer)), p.actor_id, 1, p.rkey)
                                 OR bsky.is_blocked(p.actor_id, p.quote_actor)))
 $$;

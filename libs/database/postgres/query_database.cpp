@@ -163,7 +163,7 @@ std::string for_query_database(const std::string& sql) {
   std::string text = std::regex_replace(sql, earlier, "$1.sort_at");
   for (const std::string& alias : aliases_of_actors(sql)) {
     const std::regex name(fmt::format(R"(coalesce\({0}\.handle, {0}\.did\))", alias));
-    text = std::regex_replace(text, name, alias + ".handle_or_did");
+    text = std::regex_replace(text, name, fmt::format("{}.handle_or_did", alias));
   }
   for (const auto& [projection, alias, columns] : kJoinedProjections) {
     const std::regex join(fmt::format("LEFT JOIN bsky\\.{} {} ON ([^;\n]+)", projection, alias));

@@ -15,6 +15,7 @@
 #include "postgres/query_database.hpp"
 #include "support/postgres.hpp"
 #include "tables/account_groups.hpp"
+#include "tables/cursor_store.hpp"
 #include "tables/network_nodes.hpp"
 
 namespace skua::moves::group_move_test {
@@ -340,6 +341,20 @@ TEST_F(LostStepTest, the_first_node_loses_that_it_gave_the_groups_away) {
   move("east");
   EXPECT_THAT(lines_.front(), HasSubstr("the node west has lost the beginning of the move"));
   expect_moved();
+}
+
+TEST_F(LostStepTest, tombstones_stay_while_groups_arrive) {
+  add_account(west_, mover_);
+  west_.run("INSERT INTO skua.tombstones (rkey, rev, seq, actor_id, collection_id, source) VALUES "
+            "(20, 1, 50, " +
+            number(mover_) + ", 1, 'relay:a')");
+  interrupt_at("copied 17 of 17");
+  tables::save_cursor(east_, "relay:a", 100, {});
+  EXPECT_EQ(at(east_, "SELECT count(*) FROM skua.tombstones"), "1")
+      << "the node will read again from the cursor of the other one";
+  move("east");
+  tables::save_cursor(east_, "relay:a", 100, {});
+  EXPECT_EQ(at(east_, "SELECT count(*) FROM skua.tombstones"), "0");
 }
 
 TEST_F(LostStepTest, the_other_node_loses_the_arrival) {

@@ -20,7 +20,8 @@ std::optional<std::int64_t> load_cursor(postgres::Session& session, std::string_
 
 /// Saves the cursor, and deletes the source's tombstones before it, in the caller's transaction.
 /// Tombstones of accounts with a running backfill (`skua.backfill_jobs`) are deleted with the first
-/// cursor that is saved after the backfill. `event_time` is the time of the frame at the cursor by
+/// cursor that is saved after the backfill. While groups of accounts arrive from another node, no
+/// tombstones are deleted. `event_time` is the time of the frame at the cursor by
 /// the host's clock, or the epoch if it is unknown.
 void save_cursor(postgres::Session& session, std::string_view source, std::int64_t cursor,
                  Timestamp event_time);

@@ -11,10 +11,12 @@ DO UPDATE SET cursor = EXCLUDED.cursor, event_time = EXCLUDED.event_time, saved_
 -- While a backfill of a repository runs, its CAR may still contain records that were deleted since, so the tombstones of its
 -- account must stay. Such accounts are few, so they are looked up once and not for each tombstone. A job that was not updated
 -- for an hour writes no more rows, so no tombstone stays forever. Its lease has expired, and it can no longer finish. The
--- hour allows for different clocks.
+-- hour allows for different clocks. While groups of accounts arrive from another node, no tombstone is deleted: this node will read
+-- again from the cursor of the other one.
 DELETE FROM skua.tombstones
 WHERE source = $1
   AND seq <= $2::int8
+  AND NOT EXISTS (SELECT 1 FROM skua.group_moves WHERE phase = 'copy')
   AND actor_id <> ALL(
     ARRAY(
       SELECT a.id

@@ -345,9 +345,10 @@ TEST_F(LostStepTest, the_first_node_loses_that_it_gave_the_groups_away) {
 
 TEST_F(LostStepTest, tombstones_stay_while_groups_arrive) {
   add_account(west_, mover_);
-  west_.run("INSERT INTO skua.tombstones (rkey, rev, seq, actor_id, collection_id, source) VALUES "
-            "(20, 1, 50, " +
-            number(mover_) + ", 1, 'relay:a')");
+  west_.run(
+      "INSERT INTO skua.tombstones (rkey, rev, seq, actor_id, collection_id, source) VALUES "
+      "(20, 1, 50, " +
+      number(mover_) + ", 1, 'relay:a')");
   interrupt_at("copied 17 of 17");
   tables::save_cursor(east_, "relay:a", 100, {});
   EXPECT_EQ(at(east_, "SELECT count(*) FROM skua.tombstones"), "1")

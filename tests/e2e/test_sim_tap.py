@@ -255,7 +255,8 @@ class OddEvents(TapTest):
         client = self.client(network)
         store, log = {}, []
         self.drain(network, client, store)
-        network.fault("tap-lose", arg=20)
+        # Some of so many commits are deletes.
+        network.fault("tap-lose", arg=80)
         before = self.figures(network)["added"]
         while (figures := self.figures(network))["added"] == before and figures["resyncs"] == 0:
             network.steps(1)

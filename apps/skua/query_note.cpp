@@ -192,7 +192,7 @@ namespace {
 
 /// Optional indexes belong to the nodes.
 std::optional<QueryNote> judge_index_of_nodes(postgres::Session& session, const QueryNeed& need,
-                                              const std::string& subject) {
+                                              const std::vector<std::string>& values) {
   const OptionalIndex& index = require_optional_index(need.name);
   // A node computes no functions of Skua for a query database.
   if (index.columns.find("bsky.") != std::string::npos) {
@@ -201,7 +201,7 @@ std::optional<QueryNote> judge_index_of_nodes(postgres::Session& session, const 
   }
   const auto missing = postgres::nodes_without_index(session, index.index);
   if (missing.empty()) return std::nullopt;
-  if (need.kind == QueryNeed::Kind::FastIndex && !is_popular(session, need.name, subject)) {
+  if (need.kind == QueryNeed::Kind::FastIndex && !is_popular(session, need.name, values.at(0))) {
     return std::nullopt;
   }
   return QueryNote{
@@ -213,11 +213,11 @@ std::optional<QueryNote> judge_index_of_nodes(postgres::Session& session, const 
 
 /// A query database has no consumers of its own.
 std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const QueryNeed& need,
-                                             const std::string& subject) {
+                                             const std::vector<std::string>& values) {
   using Kind = QueryNeed::Kind;
   if (need.kind == Kind::Labels) return judge_labels(session, need);
   if (need.kind == Kind::FastIndex || need.kind == Kind::Index) {
-    return judge_index_of_nodes(session, need, subject);
+    return judge_index_of_nodes(session, need, values);
   }
   const auto missing = postgres::nodes_without(session, need.name);
   if (!missing) {
@@ -245,8 +245,7 @@ std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuer
   std::vector<QueryNote> notes;
   if (postgres::is_query_database(session)) {
     for (const QueryNeed& need : query.needs) {
-      const std::string& subject = values.empty() ? need.name : values.front();
-      if (auto note = judge_need_of_nodes(session, need, subject)) {
+      if (auto note = judge_need_of_nodes(session, need, values)) {
         notes.push_back(std::move(*note));
       }
     }

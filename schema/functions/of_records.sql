@@ -149,7 +149,8 @@ $$;
 COMMENT ON FUNCTION bsky.members_of(text, int4, timestamptz, text) IS 'The active accounts on a list, each once, newest first, with the record (uri) and its time (sort_at). Only records by the author of the list count. before and last_uri, the sort_at and uri of the last row of a page: only the rows after it; with before alone those whose sort_at is earlier. At most max_rows rows; null: all. The list is an AT-URI or a bsky.app URL. `skua index add newest-members` makes it fast for a list with very many accounts.';
 
 -- The rules are subqueries for each row, which look up the primary key: as joins they could read the whole table. The posts are
--- sorted before, so that a LIMIT ends the look-ups. They do not depend on bsky.is_current: while the projection is behind, its rows are still the best answer.
+-- sorted before, so that a LIMIT ends the look-ups. The rules do not depend on bsky.is_current: while the projection is behind,
+-- its rows are still the best answer.
 CREATE OR REPLACE FUNCTION bsky.replies_of(address text, all_replies boolean DEFAULT false, before timestamptz DEFAULT NULL,
   last_uri text DEFAULT NULL)
 RETURNS SETOF bsky.posts_view

@@ -376,7 +376,7 @@ class Pull(LeasedTest):
 
     def test_changes_that_do_not_pass_the_filter_do_not_delay_an_answer(self):
         self.skua(self.db, "consumers", "set", "archive", "--topic", "orders", "--lanes", "64")
-        network = Sim([SIM, "--accounts", "20", "--rate", "1000", "--oddities", "0"])
+        network = Sim([SIM, "--accounts", "20", "--rate", "500", "--oddities", "0"])
         self.addCleanup(network.kill)
         indexer = self.indexer(self.db, network.url, "--cursor", "oldest")
         before = self.end(self.db)
@@ -384,7 +384,7 @@ class Pull(LeasedTest):
         # The log grows while each lane is read.
         self.assertEqual(self.call("fetch", wait_seconds=1)["changes"], [])
         self.db.run("select skua.enqueue('orders', 'a', '1')")
-        message, = wait_for("the message", lambda: self.call("fetch", wait_seconds=20)["changes"])
+        message, = wait_for("the message", lambda: self.call("fetch", wait_seconds=20)["changes"], seconds=150)
         self.assertEqual(message["key"], "a")
 
     def test_a_holder_that_lost_its_lease_cannot_acknowledge(self):

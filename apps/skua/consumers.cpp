@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +21,7 @@
 #include "base/random.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
+#include "consumer_databases.hpp"
 #include "consumers/consumer_settings.hpp"
 #include "consumers/consumer_table.hpp"
 #include "consumers/fold_step.hpp"
@@ -26,14 +30,13 @@
 #include "consumers/projection_upkeep.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/tuning.hpp"
-#include "database.hpp"
 #include "postgres/session.hpp"
 #include "settings.hpp"
 #include "status/consumer_status.hpp"
 #include "streams/change_filter.hpp"
 #include "streams/leased/leased_batch.hpp"
 #include "streams/leased/letter_event.hpp"
-#include "streams/leased/pull_server.hpp"
+#include "streams/leased/pull_request.hpp"
 #include "streams/leased/webhook_sender.hpp"
 #include "transport/endpoint.hpp"
 
@@ -70,25 +73,59 @@ std::vector<consumers::Consumer> consumers_named(postgres::Session& session,
   return found;
 }
 
+/// Returns the consumers of a database; those of a node have its name.
+nlohmann::json consumers_of(ConsumerDatabase& database) {
+  nlohmann::json consumers = status::read_consumer_list(database.session);
+  if (!database.node.empty()) {
+    for (nlohmann::json& consumer : consumers) consumer["node"] = database.node;
+  }
+  return consumers;
+}
+
+/// Prints which nodes lack a consumer that all nodes should have.
+void print_lacking(ConsumerDatabases& nodes) {
+  std::map<std::string, std::set<std::string>> nodes_with;
+  for (ConsumerDatabase& database : nodes) {
+    for (const auto& consumer : consumers::read_network_consumers(database.session)) {
+      nodes_with[consumer.name].insert(database.node);
+    }
+  }
+  for (const auto& [name, with] : nodes_with) {
+    for (const ConsumerDatabase& database : nodes) {
+      if (with.contains(database.node)) continue;
+      fmt::print("the node {} lacks {}: `skua nodes sync` adds it\n", database.node, name);
+    }
+  }
+}
+
 int consumers_list(const Invocation& invocation) {
-  postgres::Session session = open_state_to_read(invocation, "skua consumers");
-  const nlohmann::json consumers = status::read_consumer_list(session);
+  auto databases = open_consumers(invocation, Access::Read);
+  nlohmann::json all = nlohmann::json::array();
+  for (ConsumerDatabase& database : databases) {
+    const nlohmann::json consumers = consumers_of(database);
+    all.insert(all.end(), consumers.begin(), consumers.end());
+    if (invocation[kJson] || consumers.empty()) continue;
+    const bool is_node = !database.node.empty();
+    if (is_node) fmt::print("{}:\n", database.node);
+    fmt::print("{}", status::consumer_list_text(consumers, is_node ? 2 : 0));
+  }
   if (invocation[kJson]) {
-    fmt::print("{}\n", consumers.dump(2));
-  } else if (consumers.empty()) {
+    fmt::print("{}\n", all.dump(2));
+  } else if (all.empty()) {
     fmt::print("no consumers: `skua consumers add` adds one\n");
-  } else {
-    fmt::print("{}", status::consumer_list_text(consumers));
+  } else if (are_nodes(databases)) {
+    print_lacking(databases);
   }
   return kSuccess;
 }
 
 int consumers_status(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
-  postgres::Session session = open_state_to_read(invocation, "skua consumers");
   nlohmann::json named = nlohmann::json::array();
-  for (const nlohmann::json& consumer : status::read_consumer_list(session)) {
-    if (consumer["name"] == name) named.push_back(consumer);
+  for (ConsumerDatabase& database : open_consumers(invocation, Access::Read)) {
+    for (const nlohmann::json& consumer : consumers_of(database)) {
+      if (consumer["name"] == name) named.push_back(consumer);
+    }
   }
   if (named.empty()) {
     fmt::print(
@@ -101,7 +138,10 @@ int consumers_status(const Invocation& invocation) {
     fmt::print("{}\n", named.dump(2));
     return kSuccess;
   }
-  for (const nlohmann::json& consumer : named) fmt::print("{}", status::consumer_text(consumer));
+  for (const nlohmann::json& consumer : named) {
+    if (consumer.contains("node")) fmt::print("node: {}\n", consumer["node"].get<std::string>());
+    fmt::print("{}", status::consumer_text(consumer));
+  }
   return kSuccess;
 }
 
@@ -118,17 +158,17 @@ bool wait_for_messages(postgres::Session& session, std::chrono::steady_clock::ti
   return true;
 }
 
-int consumers_wait(const Invocation& invocation) {
+int wait_for_consumer(const Invocation& invocation, ConsumerDatabase& database,
+                      std::chrono::steady_clock::time_point deadline) {
   const std::string name = invocation[kConsumerName];
-  const std::chrono::seconds timeout = invocation[kWaitTimeout];
-  postgres::Session session = open_state_to_read(invocation, "skua consumers");
+  postgres::Session& session = database.session;
   const auto given = invocation[kPosition];
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const std::string where = database.prefix();
   if (!given && !wait_for_messages(session, deadline)) {
     command_line::print_stderr(
-        "skua consumers wait: own messages have waited in the inbox for {}: start `skua run` or "
+        "skua consumers wait: {}own messages have waited in the inbox for {}: start `skua run` or "
         "`skua serve`\n",
-        invocation.text_of(kWaitTimeout));
+        where, invocation.text_of(kWaitTimeout));
     return kFailure;
   }
   const std::int64_t position =
@@ -136,7 +176,7 @@ int consumers_wait(const Invocation& invocation) {
   for (;;) {
     const auto found = consumers_named(session, name);
     if (found.empty()) {
-      command_line::print_stderr("skua consumers wait: there is no consumer '{}'\n", name);
+      command_line::print_stderr("skua consumers wait: {}there is no consumer '{}'\n", where, name);
       return kFailure;
     }
     const consumers::Consumer& consumer = found.front();
@@ -146,44 +186,67 @@ int consumers_wait(const Invocation& invocation) {
         reached = std::min(reached, lane.done_pos);
       }
       if (reached >= position) {
-        fmt::print("{} has reached position {}\n", name, reached);
+        fmt::print("{}{} has reached position {}\n", where, name, reached);
         return kSuccess;
       }
     }
     if (consumer.state == "stopped" || consumer.state == "lagged out") {
-      command_line::print_stderr("skua consumers wait: {} is {}: {}\n", name, consumer.state,
-                                 consumer.error);
+      command_line::print_stderr("skua consumers wait: {}{} is {}: {}\n", where, name,
+                                 consumer.state, consumer.error);
       return kFailure;
     }
     if (std::chrono::steady_clock::now() >= deadline) {
-      command_line::print_stderr("skua consumers wait: {} has not reached position {} within {}\n",
-                                 name, position, invocation.text_of(kWaitTimeout));
+      command_line::print_stderr(
+          "skua consumers wait: {}{} has not reached position {} within {}\n", where, name,
+          position, invocation.text_of(kWaitTimeout));
       return kFailure;
     }
     std::this_thread::sleep_for(kWaitPause);
   }
 }
 
-int consumers_verify(const Invocation& invocation) {
+int consumers_wait(const Invocation& invocation) {
+  const auto deadline = std::chrono::steady_clock::now() + invocation[kWaitTimeout];
+  auto databases = open_consumers(invocation, Access::Read);
+  if (invocation[kPosition]) require_one_log(databases, "--position");
+  for (ConsumerDatabase& database : databases) {
+    const int code = wait_for_consumer(invocation, database, deadline);
+    if (code != kSuccess) return code;
+  }
+  return kSuccess;
+}
+
+int verify_projection(const Invocation& invocation, ConsumerDatabase& database) {
   const std::string name = invocation[kConsumerName];
   const auto rows = invocation[kRows];
-  postgres::Session session = open_database(invocation, "skua consumers");
+  postgres::Session& session = database.session;
   consumers::prepare_fold_session(session);
   consumers::ConsumerMetrics metrics;
   // The check is repeated, because another process may work on the lanes now.
   for (int attempt = 0; attempt < 50; ++attempt) {
     const auto differences = consumers::check_projection(session, name, rows, metrics);
     if (differences) {
-      for (const std::string& difference : *differences) fmt::print("{}\n", difference);
+      for (const std::string& difference : *differences) {
+        fmt::print("{}{}\n", database.prefix(), difference);
+      }
       if (!differences->empty()) return kFailure;
-      fmt::print("{} equals the records\n", name);
+      fmt::print("{}{} equals the records\n", database.prefix(), name);
       return kSuccess;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   command_line::print_stderr(
-      "skua consumers verify: {} is not built, or other processes keep it busy\n", name);
+      "skua consumers verify: {}{} is not built, or other processes keep it busy\n",
+      database.prefix(), name);
   return kFailure;
+}
+
+int consumers_verify(const Invocation& invocation) {
+  int code = kSuccess;
+  for (ConsumerDatabase& database : open_consumers(invocation, Access::Write)) {
+    code = std::max(code, verify_projection(invocation, database));
+  }
+  return code;
 }
 
 std::string profile_names() {
@@ -263,20 +326,46 @@ void require_valid(const NewConsumer& consumer) {
   }
 }
 
-/// Runs an action that changes consumers, and prints `done` or the reason for the failure. Returns
-/// the exit code.
+/// Runs an action that changes consumers in each database, and prints `done` or the reasons for the
+/// failures. Returns the exit code.
+template <class Action>
+int attempt_in(ConsumerDatabases& databases, const char* command, const std::string& done,
+               Action action) {
+  int code = kSuccess;
+  for (ConsumerDatabase& database : databases) {
+    try {
+      action(database.session);
+    } catch (const consumers::ConsumerError& error) {
+      command_line::print_stderr("skua consumers {}: {}{}\n", command, database.prefix(),
+                                 error.what());
+      code = kFailure;
+    }
+  }
+  if (code == kSuccess) fmt::print("{}\n", done);
+  return code;
+}
+
+/// The same for the stated database, or each node of a query database.
 template <class Action>
 int attempt(const Invocation& invocation, const char* command, const std::string& done,
             Action action) {
-  postgres::Session session = open_database(invocation, "skua consumers");
-  try {
-    action(session);
-  } catch (const consumers::ConsumerError& error) {
-    command_line::print_stderr("skua consumers {}: {}\n", command, error.what());
-    return kFailure;
+  auto databases = open_consumers(invocation, Access::Write);
+  return attempt_in(databases, command, done, action);
+}
+
+/// Opens the databases for a new consumer. Throws ConsumerError if one of several has a consumer of
+/// this name, before any of them is changed.
+ConsumerDatabases open_for_new(const Invocation& invocation) {
+  auto databases = open_consumers(invocation, Access::Write);
+  if (!are_nodes(databases)) return databases;
+  for (ConsumerDatabase& database : databases) {
+    try {
+      consumers::refuse_consumer(database.session, invocation[kConsumerName]);
+    } catch (const consumers::ConsumerError& error) {
+      throw consumers::ConsumerError(database.prefix() + error.what());
+    }
   }
-  fmt::print("{}\n", done);
-  return kSuccess;
+  return databases;
 }
 
 /// Returns the values of `--set` as a JSON object; `default` is null. Throws UsageError.
@@ -362,27 +451,31 @@ int add_leased(const Invocation& invocation) {
       .first = first_change(invocation[kFrom].value_or(SettingValue{"live", kFrom.name}))};
   if (webhook) consumer.url = checked_url(*webhook);
   require_valid(consumer);
+  auto databases = open_for_new(invocation);
+  consumer.of_network = are_nodes(databases);
+  if (std::holds_alternative<consumers::FromPosition>(consumer.first)) {
+    require_one_log(databases, "--from");
+  }
   if (is_pull) {
     const std::string token = random_token();
     consumer.secret = streams::token_hash(token);
-    return attempt(
-        invocation, "add",
+    return attempt_in(
+        databases, "add",
         fmt::format("added {}: it fetches changes from `skua serve` with this token, which is not "
                     "shown again:\n{}",
                     consumer.name, token),
         [&](postgres::Session& session) { consumers::add_leased_consumer(session, consumer); });
   }
   consumer.secret = streams::new_webhook_secret();
-  return attempt(
-      invocation, "add",
+  return attempt_in(
+      databases, "add",
       fmt::format("added {}: `skua serve` sends changes to {}, signed with this secret, "
                   "which is not shown again:\n{}",
                   consumer.name, consumer.url, consumer.secret),
       [&](postgres::Session& session) { consumers::add_leased_consumer(session, consumer); });
 }
 
-int consumers_add(const Invocation& invocation) {
-  if (invocation[kPull] || invocation[kWebhook]) return add_leased(invocation);
+int add_projection(const Invocation& invocation) {
   for (const OptionText* option : std::initializer_list<const OptionText*>{
            &kFrom, &kCollections, &kDids, &kOps, &kKinds, &kTopics}) {
     if (!invocation.is_given(*option)) continue;
@@ -396,15 +489,26 @@ int consumers_add(const Invocation& invocation) {
                                   .overrides = new_overrides(invocation)};
   if (const auto lanes = invocation[kLanes]) consumer.lanes = *lanes;
   require_valid(consumer);
-  return attempt(invocation, "add",
-                 fmt::format("added {}: `skua run` builds its tables", consumer.name),
-                 [&](postgres::Session& session) {
-                   try {
-                     consumers::add_consumer(session, consumer);
-                   } catch (const consumers::UnknownProjection& error) {
-                     throw UsageError(error.what());
-                   }
-                 });
+  auto databases = open_for_new(invocation);
+  return attempt_in(databases, "add",
+                    fmt::format("added {}: `skua run` builds its tables", consumer.name),
+                    [&](postgres::Session& session) {
+                      try {
+                        consumers::add_consumer(session, consumer);
+                      } catch (const consumers::UnknownProjection& error) {
+                        throw UsageError(error.what());
+                      }
+                    });
+}
+
+int consumers_add(const Invocation& invocation) {
+  try {
+    if (invocation[kPull] || invocation[kWebhook]) return add_leased(invocation);
+    return add_projection(invocation);
+  } catch (const consumers::ConsumerError& error) {
+    command_line::print_stderr("skua consumers add: {}\n", error.what());
+    return kFailure;
+  }
 }
 
 /// Returns the new values of the command line. Throws UsageError.
@@ -433,29 +537,33 @@ int consumers_set(const Invocation& invocation) {
   if (is_empty && !has_new_secret) {
     throw UsageError("give a value to change, such as --policy skip or --set batch=5000");
   }
-  postgres::Session session = open_database(invocation, "skua consumers");
-  try {
-    std::string secret;
-    if (has_new_secret) {
-      // The kind of a consumer does not change.
-      const auto leased = consumers::find_leased_consumer(session, name);
-      const bool is_webhook = leased && leased->is_webhook;
-      secret = is_webhook ? streams::new_webhook_secret() : random_token();
-      settings.secret = is_webhook ? secret : streams::token_hash(secret);
+  auto databases = open_consumers(invocation, Access::Write);
+  std::string secret;
+  if (has_new_secret) {
+    // The kind of a consumer does not change, and is the same on all nodes.
+    const auto leased = consumers::find_leased_consumer(databases.front().session, name);
+    const bool is_webhook = leased && leased->is_webhook;
+    secret = is_webhook ? streams::new_webhook_secret() : random_token();
+    settings.secret = is_webhook ? secret : streams::token_hash(secret);
+  }
+  int code = kSuccess;
+  consumers::SettingsResult result;
+  for (ConsumerDatabase& database : databases) {
+    try {
+      result = consumers::set_consumer(database.session, name, settings);
+    } catch (const consumers::ConsumerError& error) {
+      command_line::print_stderr("skua consumers set: {}{}\n", database.prefix(), error.what());
+      code = kFailure;
     }
-    const auto result = consumers::set_consumer(session, name, settings);
-    fmt::print("changed {}{}\n", name,
-               result.is_rebuilt
-                   ? ": its tables are built again, with the new number of lanes, and "
-                     "then replace the present ones"
-                   : "");
-    if (has_new_secret) {
-      fmt::print("its new {}, which is not shown again:\n{}\n",
-                 result.kind == "webhook" ? "secret" : "token", secret);
-    }
-  } catch (const consumers::ConsumerError& error) {
-    command_line::print_stderr("skua consumers set: {}\n", error.what());
-    return kFailure;
+  }
+  if (code != kSuccess) return code;
+  fmt::print("changed {}{}\n", name,
+             result.is_rebuilt ? ": its tables are built again, with the new number of lanes, and "
+                                 "then replace the present ones"
+                               : "");
+  if (has_new_secret) {
+    fmt::print("its new {}, which is not shown again:\n{}\n",
+               result.kind == "webhook" ? "secret" : "token", secret);
   }
   return kSuccess;
 }
@@ -492,19 +600,24 @@ int consumers_reset(const Invocation& invocation) {
   const auto skip = invocation[kSkip];
   const auto from = invocation[kFrom];
   if (skip && from) throw UsageError("give --from or --skip, not both");
+  auto databases = open_consumers(invocation, Access::Write);
   if (skip) {
-    return attempt(invocation, "reset", fmt::format("{} continues after position {}", name, *skip),
-                   [&](postgres::Session& session) {
-                     consumers::skip_change(session, name, *skip, streams::read_letter_event);
-                   });
+    require_one_log(databases, "--skip");
+    return attempt_in(databases, "reset",
+                      fmt::format("{} continues after position {}", name, *skip),
+                      [&](postgres::Session& session) {
+                        consumers::skip_change(session, name, *skip, streams::read_letter_event);
+                      });
   }
   if (!from) {
-    return attempt(invocation, "reset", fmt::format("{} continues", name),
-                   [&](postgres::Session& session) { consumers::reset_consumer(session, name); });
+    return attempt_in(
+        databases, "reset", fmt::format("{} continues", name),
+        [&](postgres::Session& session) { consumers::reset_consumer(session, name); });
   }
   const consumers::FirstChange first = first_change(*from);
-  return attempt(
-      invocation, "reset",
+  if (std::holds_alternative<consumers::FromPosition>(first)) require_one_log(databases, "--from");
+  return attempt_in(
+      databases, "reset",
       fmt::format("{} continues with {}", name,
                   from->value == "live"     ? "the next change"
                   : from->value == "oldest" ? "the oldest change"

@@ -1,4 +1,8 @@
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -7,6 +11,7 @@
 #include "base/text.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
+#include "consumers/leases/leased_consumers.hpp"
 #include "database.hpp"
 #include "moves/group_move.hpp"
 #include "postgres/connection_string.hpp"
@@ -76,6 +81,30 @@ int copy_list(postgres::Session& session) {
   return problems.empty() ? kSuccess : kFailure;
 }
 
+/// Gives the consumers that are on each node to the nodes that lack them, such as a new one.
+void share_consumers(postgres::Session& session) {
+  std::map<std::string, consumers::NewLeasedConsumer> known;
+  std::vector<std::pair<postgres::Node, std::set<std::string>>> reached;
+  for (const auto& [node, problem] : tables::check_nodes(session)) {
+    if (!problem.empty()) continue;
+    postgres::Session of_node = postgres::open_node(node, "skua nodes");
+    auto& [_, names] = reached.emplace_back(node, std::set<std::string>());
+    for (auto& consumer : consumers::read_network_consumers(of_node)) {
+      names.insert(consumer.name);
+      known.try_emplace(consumer.name, std::move(consumer));
+    }
+  }
+  for (const auto& [node, names] : reached) {
+    for (auto& [name, consumer] : known) {
+      if (names.contains(name)) continue;
+      postgres::Session of_node = postgres::open_node(node, "skua nodes");
+      consumer.first = consumers::FromOldest{};
+      consumers::add_leased_consumer(of_node, consumer);
+      fmt::print("the node {} has the consumer {} now\n", node.name, name);
+    }
+  }
+}
+
 postgres::Session open_query_database(const Invocation& invocation) {
   const std::string url = require_database(invocation);
   app::check_database_to_read(url);
@@ -97,6 +126,7 @@ int nodes_add(const Invocation& invocation) {
   tables::add_node(session, name, *url, *groups);
   fmt::print("the node {} owns the groups {}\n", name, groups->text());
   print_missing(session);
+  share_consumers(session);
   return copy_list(session);
 }
 
@@ -171,6 +201,7 @@ int nodes_move(const Invocation& invocation) {
 int nodes_sync(const Invocation& invocation) {
   postgres::Session session = open_query_database(invocation);
   require_query_database(session);
+  share_consumers(session);
   return copy_list(session);
 }
 

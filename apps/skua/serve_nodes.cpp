@@ -26,6 +26,7 @@
 #include "serve_parts.hpp"
 #include "settings.hpp"
 #include "streams/change_stream.hpp"
+#include "streams/leased/network_consumers.hpp"
 #include "streams/node_feed.hpp"
 #include "watch_backfill.hpp"
 
@@ -77,11 +78,11 @@ class NodeList {
   steady_clock::time_point next_check_ = steady_clock::now() + kNodesCheck;
 };
 
-void refuse_consumers(const Invocation& invocation) {
+void refuse_projections(const Invocation& invocation) {
   if (!invocation[kServeConsumers]) return;
   throw std::runtime_error(
-      "a query database has no consumers: run `skua serve --consumers` with the database of each "
-      "node, or leave out --consumers");
+      "each node keeps its own projections up to date: run `skua serve --consumers` with the "
+      "database of the node, or leave out --consumers");
 }
 
 void add_feed_routes(http_server::Server::Routes& routes, streams::NodeFeed& feed) {
@@ -90,7 +91,7 @@ void add_feed_routes(http_server::Server::Routes& routes, streams::NodeFeed& fee
                         [&feed](const ExchangePointer& exchange) { feed.serve_changes(exchange); }};
   routes["/subscribe"] = {Method::Get, [&feed](const ExchangePointer& exchange) {
                             streams::refuse(
-                                feed.errors(), *exchange,
+                                feed.own_metrics(), *exchange,
                                 {400, "InvalidRequest",
                                  "a query database has no /subscribe, because times do not order "
                                  "the changes of several nodes: read /changes, or /subscribe of "
@@ -101,9 +102,13 @@ void add_feed_routes(http_server::Server::Routes& routes, streams::NodeFeed& fee
 }  // namespace
 
 int serve_nodes(const Invocation& invocation, postgres::Runtime& runtime, StopSignal& stop_signal) {
-  refuse_consumers(invocation);
+  refuse_projections(invocation);
   NodeList list(runtime.database_url);
   streams::NodeFeed feed(list.nodes(), moves_of(runtime.database_url), runtime.clocks, {});
+  streams::NetworkConsumers consumers(
+      list.nodes(), runtime.clocks,
+      {.request_time = invocation[kWebhookTimeout], .ca_file = invocation[kCaFile]},
+      feed.own_metrics());
   ReadParts reads(runtime, invocation);
   pages::NodePages pages(runtime, [&] {
     auto values = values_of(feed.metrics());
@@ -112,17 +117,19 @@ int serve_nodes(const Invocation& invocation, postgres::Runtime& runtime, StopSi
   });
   http_server::Server::Routes routes;
   add_feed_routes(routes, feed);
+  consumers.add_routes(routes);
   reads.add_routes(routes);
   pages.add_routes(routes);
   http_server::Server::Options options = serve_options(invocation);
   options.on_limit = [&feed](std::string_view error) {
-    streams::count_error(feed.errors(), error);
+    streams::count_error(feed.own_metrics(), error);
   };
   http_server::Server server(std::move(options), std::move(routes));
   warn_of_open_address(invocation);
   pages.start();
   reads.start();
   feed.start();
+  consumers.start();
   server.start();
   const std::string address = ListenAddress{invocation[kListen].address, server.port()}.text();
   print_progress(fmt::format("serving http://{}/changes of {}; Ctrl-C stops", address,
@@ -136,6 +143,7 @@ int serve_nodes(const Invocation& invocation, postgres::Runtime& runtime, StopSi
   print_progress(fmt::format("stopping: closing {}", counted(server.connections(), "connection")));
   server.stop();
   feed.stop();
+  consumers.stop();
   reads.stop();
   pages.stop();
   if (has_changed) {

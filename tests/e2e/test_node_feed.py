@@ -93,7 +93,7 @@ class NodeFeed(Backfill):
                          {"error": "CursorInFuture", "message": f"the node n0: the newest change is 1-{ends['n0']}"})
         self.assertIn("read /changes", self.refusal(server, "/subscribe?cursor=0")[1]["message"])
         refused = self.skua(ask, "serve", "--consumers", "--listen", "127.0.0.1:0", code=1)
-        self.assertTrue(refused.says("run `skua serve --consumers` with the database of each node"), refused.tail())
+        self.assertTrue(refused.says("run `skua serve --consumers` with the database of the node"), refused.tail())
         # Records and queries of all nodes.
         with urllib.request.urlopen(server.url + "/query/latest", timeout=60) as answer:
             self.assertGreater(len(json.load(answer)["rows"]), 3)

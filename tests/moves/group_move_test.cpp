@@ -230,6 +230,36 @@ TEST_F(GroupMoveTest, the_new_node_continues_at_the_earlier_cursor) {
   }
 }
 
+TEST_F(GroupMoveTest, each_group_keeps_the_cursor_of_its_former_node) {
+  const auto set = [](postgres::Session& node, int a, int b) {
+    node.run("INSERT INTO skua.cursors VALUES (" + std::to_string(a) +
+             ", NULL, now(), 'relay:a'), (" + std::to_string(b) + ", NULL, now(), 'relay:b')");
+  };
+  const auto ahead = [](postgres::Session& node) {
+    return at(
+        node,
+        "SELECT string_agg(concat_ws(' ', source, groups, cursor), ', ' ORDER BY source, cursor) "
+        "FROM (SELECT source, cursor, min(account_group) || '-' || max(account_group) AS groups "
+        "FROM skua.group_cursors GROUP BY 1, 2) AS g");
+  };
+  set(west_, 70, 9);
+  set(east_, 90, 4);
+  move("east");
+  EXPECT_EQ(ahead(east_), "relay:a 32-63 90, relay:b 16-31 9")
+      << "the own groups at the own cursor, the others at that of the other node";
+  EXPECT_EQ(ahead(west_), "");
+  // Before the node has come there, groups move on.
+  move("west", "16-17");
+  EXPECT_EQ(ahead(east_), "relay:a 32-63 90, relay:b 18-31 9");
+  EXPECT_EQ(ahead(west_), "relay:b 0-17 9")
+      << "the node continues at 4, and all its groups are at 9";
+  move("west", "40");
+  EXPECT_EQ(ahead(west_), "relay:a 40-40 90, relay:b 0-17 9");
+  tables::save_cursor(west_, "relay:b", 9, {});
+  tables::save_cursor(west_, "relay:a", 90, {});
+  EXPECT_EQ(ahead(west_), "");
+}
+
 TEST_F(GroupMoveTest, sessions_that_write_end_and_others_stay) {
   for (auto* node : {&west_, &east_}) {
     node->run("INSERT INTO skua.cursors VALUES (1, NULL, now(), 'relay:a')");

@@ -71,15 +71,16 @@ class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBod
         runtime_, CursorSaver::Options{.sources = {kSource}, .heads = &heads_});
     verification_ =
         std::make_unique<CommitVerification>(runtime_, accounts_, &heads_, verify::Level::Full);
-    pipeline_ =
-        std::make_unique<Pipeline>(runtime_,
-                                   PipelineOptions{.sources = {kSource},
-                                                   .decode_threads = decode_threads,
-                                                   .in_flight = limits,
-                                                   .verification = &verification_->verification(),
-                                                   .groups = groups_,
-                                                   .gaps = &heads_},
-                                   *pool_);
+    pipeline_ = std::make_unique<Pipeline>(
+        runtime_,
+        PipelineOptions{.sources = {kSource},
+                        .decode_threads = decode_threads,
+                        .in_flight = limits,
+                        .verification = &verification_->verification(),
+                        .groups = groups_,
+                        .group_cursors = {cursor_saver_->group_cursors(0)},
+                        .gaps = &heads_},
+        *pool_);
     pool_->start();
     cursor_saver_->start({.watermark = [this](std::size_t) { return pipeline_->watermark(); },
                           .first_unfinished = [this] { return pipeline_->first_unfinished(); },
@@ -364,6 +365,69 @@ TEST_F(ParkedAccountsTest, a_foreign_account_costs_no_look_up_and_no_place) {
   EXPECT_EQ(rows_of(own.did), 1U);
   EXPECT_EQ(state_of(foreign->did), "");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.actors"), "1");
+}
+
+/// After a move of groups, a node reads again from the cursor of the other node.
+class GroupCursorTest : public ParkedAccountsTest {
+ protected:
+  /// The cursor is 1, but the group of the first account is at `ahead`.
+  void open_after_move(std::int64_t ahead) {
+    seq_ = 1;
+    session().run("INSERT INTO skua.cursors VALUES (1, NULL, now(), '" + std::string(kSource) +
+                  "'); INSERT INTO skua.group_cursors VALUES (" + std::to_string(ahead) + ", " +
+                  std::to_string(atproto::account_group(first_.did)) + ", '" +
+                  std::string(kSource) + "')");
+    open();
+  }
+  std::string group_cursors() {
+    return value("SELECT string_agg(cursor::text, ' ') FROM skua.group_cursors");
+  }
+
+  Account& first_ = honest_.front();
+  const std::vector<Account>::iterator other_ =
+      std::find_if(honest_.begin(), honest_.end(), [this](const Account& account) {
+        return atproto::account_group(account.did) != atproto::account_group(first_.did);
+      });
+};
+
+TEST_F(GroupCursorTest, events_of_a_group_that_is_ahead_are_dropped) {
+  open_after_move(3);
+  for (int i = 0; i < 3; ++i) {
+    push("#commit", commit(first_));
+    push("#commit", commit(*other_));
+  }
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(errc::already_indexed), 1U) << "that with the sequence number 2";
+  EXPECT_EQ(dropped(), 1U);
+  EXPECT_EQ(rows_of(other_->did), 3U);
+  EXPECT_EQ(group_cursors(), "3");
+  close();
+  EXPECT_EQ(group_cursors(), "") << "the cursor has passed it";
+}
+
+TEST_F(GroupCursorTest, a_group_is_ahead_until_the_cursor_has_come_there) {
+  open_after_move(4);
+  push("#commit", commit(*other_));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  close();
+  EXPECT_EQ(group_cursors(), "4");
+  open();
+  push("#commit", commit(first_));
+  push("#commit", commit(first_));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(errc::already_indexed), 2U);
+  close();
+  EXPECT_EQ(group_cursors(), "");
+}
+
+TEST_F(GroupCursorTest, a_reset_of_the_sequence_numbers_ends_it) {
+  open_after_move(9);
+  pipeline_->restart();
+  seq_ = 0;
+  push("#commit", commit(first_));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(), 0U);
+  EXPECT_EQ(rows_of(first_.did), 1U);
 }
 
 TEST_F(ParkedAccountsTest, the_cursor_has_the_time_of_a_foreign_message) {

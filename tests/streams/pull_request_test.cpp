@@ -1,8 +1,8 @@
+#include "streams/leased/pull_request.hpp"
+
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "streams/leased/pull_server.hpp"
 
 namespace skua::streams::pull_request_test {
 namespace {

@@ -31,6 +31,28 @@ TEST_F(CursorStoreTest, each_source_has_its_own_last_cursor) {
   EXPECT_EQ(value("SELECT event_time FROM skua.cursors WHERE source = 'relay:b.test'"), "");
 }
 
+TEST_F(CursorStoreTest, groups_that_are_ahead_of_it) {
+  save_cursor(session(), "relay:a.test", 10, time_);
+  save_cursor(session(), "relay:b.test", 10, time_);
+  EXPECT_EQ(load_group_cursors(session(), "relay:a.test"), std::nullopt);
+  session().run(
+      "INSERT INTO skua.group_cursors (source, account_group, cursor) VALUES "
+      "('relay:a.test', 0, 12), ('relay:a.test', 63, 14), ('relay:b.test', 1, 20)");
+  const auto loaded = load_group_cursors(session(), "relay:a.test").value();
+  EXPECT_EQ(loaded.front(), 12);
+  EXPECT_EQ(loaded.at(1), 0);
+  EXPECT_EQ(loaded.back(), 14);
+  const auto all = [this] {
+    return value("SELECT string_agg(cursor::text, ' ' ORDER BY cursor) FROM skua.group_cursors");
+  };
+  save_cursor(session(), "relay:a.test", 12, time_);
+  EXPECT_EQ(all(), "14 20");
+  save_cursor(session(), "relay:a.test", 11, time_);
+  EXPECT_EQ(all(), "20") << "a cursor that goes back reads everything again";
+  session().run("DELETE FROM skua.cursors WHERE source = 'relay:b.test'");
+  EXPECT_EQ(all(), "");
+}
+
 TEST_F(CursorStoreTest, tombstones_that_it_passed_go) {
   session().run(
       "INSERT INTO skua.tombstones (actor_id, collection_id, rkey, rev, seq, source) VALUES "

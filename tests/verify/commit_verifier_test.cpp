@@ -388,11 +388,11 @@ TEST(VerifyErrc, every_reason_has_a_name_of_its_own_and_a_case) {
     EXPECT_FALSE(make_error_code(reason).message().empty());
   }
   EXPECT_EQ(names.size(), kReasons);
-  // Ingest and sources give these: before a verifier has a key, for labels, and for foreign
-  // accounts.
+  // Ingest and sources give these: before a verifier has a key, for labels, for foreign accounts,
+  // and after moves.
   std::set<errc> met = {errc::wrong_signature, errc::no_did_document, errc::parked_over_budget,
                         errc::over_share,      errc::label_of_other,  errc::label_malformed,
-                        errc::foreign_account};
+                        errc::foreign_account, errc::already_indexed};
   for (const Wrong& wrong : wrongs()) met.insert(wrong.reason);
   EXPECT_EQ(met.size(), kReasons) << "a reason that no case gives";
 }

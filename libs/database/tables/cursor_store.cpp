@@ -1,5 +1,6 @@
 #include "tables/cursor_store.hpp"
 
+#include <cstddef>
 #include <limits>
 
 #include "tables/cursor_store.sql.hpp"
@@ -17,10 +18,26 @@ struct CursorRow {
   std::optional<std::string> cid;
 };
 
+/// A row of cursor_of_groups.
+struct GroupCursorRow {
+  std::int32_t group;
+  std::int64_t cursor;
+};
+
 }  // namespace
 
 std::optional<std::int64_t> load_cursor(postgres::Session& session, std::string_view source) {
   return session.query_first<std::int64_t>(sql::cursor_load, source);
+}
+
+std::optional<GroupCursors> load_group_cursors(postgres::Session& session,
+                                               std::string_view source) {
+  std::optional<GroupCursors> cursors;
+  for (const auto& row : session.query<GroupCursorRow>(sql::cursor_of_groups, source)) {
+    if (!cursors) cursors.emplace();
+    cursors->at(static_cast<std::size_t>(row.group)) = row.cursor;
+  }
+  return cursors;
 }
 
 void save_cursor(postgres::Session& session, std::string_view source, std::int64_t cursor,

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/account_number.hpp"
 #include "base/time.hpp"
 #include "postgres/session.hpp"
 
@@ -18,11 +20,19 @@ namespace skua::tables {
 /// Returns the last saved cursor, or nothing if none was saved.
 std::optional<std::int64_t> load_cursor(postgres::Session& session, std::string_view source);
 
-/// Saves the cursor, and deletes the source's tombstones before it, in the caller's transaction.
-/// Tombstones of accounts with a running backfill (`skua.backfill_jobs`) are deleted with the first
-/// cursor that is saved after the backfill. While groups of accounts arrive from another node, no
-/// tombstones are deleted. `event_time` is the time of the frame at the cursor by
-/// the host's clock, or the epoch if it is unknown.
+/// The cursors of groups that are ahead of the cursor of their source (`skua.group_cursors`). The
+/// index is the group, and 0 means that the group is not ahead.
+using GroupCursors = std::array<std::int64_t, kAccountGroups>;
+
+/// Returns nothing if no group is ahead, which is so except after a move of groups.
+std::optional<GroupCursors> load_group_cursors(postgres::Session& session, std::string_view source);
+
+/// Saves the cursor, ends the cursors of groups that it has reached, and deletes the source's
+/// tombstones before it, in the caller's transaction. Tombstones of accounts with a running
+/// backfill (`skua.backfill_jobs`) are deleted with the first cursor that is saved after the
+/// backfill. While groups of accounts arrive from another node, no tombstones are deleted.
+/// `event_time` is the time of the frame at the cursor by the host's clock, or the epoch if it is
+/// unknown.
 void save_cursor(postgres::Session& session, std::string_view source, std::int64_t cursor,
                  Timestamp event_time);
 

@@ -1,7 +1,16 @@
 -- name: cursor_load
 SELECT cursor FROM skua.cursors WHERE source = $1;
 
+-- name: cursor_of_groups
+SELECT account_group, cursor FROM skua.group_cursors WHERE source = $1;
+
 -- name: cursor_save
+-- A cursor that goes back reads everything again: the sequence numbers were reset, or `--cursor` asks for it.
+WITH reached AS (
+  DELETE FROM skua.group_cursors AS g
+  WHERE g.source = $1
+    AND (g.cursor <= $2::int8 OR EXISTS (SELECT 1 FROM skua.cursors AS c WHERE c.source = $1 AND c.cursor > $2::int8))
+)
 INSERT INTO skua.cursors (source, cursor, event_time, saved_at)
 VALUES ($1, $2::int8, $3::timestamptz, now())
 ON CONFLICT (source)

@@ -112,6 +112,14 @@ std::string change_json(const ChangeEvent& event) {
   return change_json(event, Position{event.timeline, event.pos}.text());
 }
 
+std::string with_position(std::string json, std::string_view pos) {
+  // change_json begins with the position.
+  constexpr std::string_view kBegin = R"({"pos":")";
+  if (!json.starts_with(kBegin)) return json;
+  const std::size_t end = json.find('"', kBegin.size());
+  return json.replace(kBegin.size(), end - kBegin.size(), pos);
+}
+
 std::string change_json(const ChangeEvent& event, std::string_view pos) {
   Json json{
       {"pos", pos}, {"time", format_datetime(event.at)}, {"kind", event.kind}, {"op", event.op}};

@@ -106,6 +106,8 @@ struct ChangeEvent {
 std::string change_json(const ChangeEvent& event, std::string_view pos);
 /// The position is that of the log.
 std::string change_json(const ChangeEvent& event);
+/// Returns an event in the form of `/changes` with another position.
+std::string with_position(std::string json, std::string_view pos);
 
 /// Returns a message in the form of Jetstream v1 `/subscribe`; nothing if Jetstream has no message
 /// for the change, or the record is superseded. `time_us` is the time in the message.

@@ -21,7 +21,8 @@ http_server::Server::Options counting(http_server::Server::Options options, Feed
 FeedServer::FeedServer(postgres::Runtime& runtime, Options options, FeedMetrics& metrics)
     : reader_(runtime, options.reader, metrics),
       pull_(options.serves_leased
-                ? std::make_unique<PullServer>(runtime, options.longest_search, metrics)
+                ? std::make_unique<PullServer>(std::vector<PullServer::Log>{{.runtime = runtime}},
+                                               options.longest_search, metrics)
                 : nullptr),
       webhooks_(options.serves_leased
                     ? std::make_unique<WebhookSender>(runtime, options.webhooks, metrics)

@@ -24,9 +24,8 @@ class FeedServer {
     /// tables of consumers.
     bool serves_leased = true;
     WebhookSender::Options webhooks = {};
-    /// See PullServer. The rest of the server's limit for an answer is for the last part of a
-    /// search.
-    std::chrono::milliseconds longest_search{22'000};
+    /// See PullServer.
+    std::chrono::milliseconds longest_search = kLongestSearch;
     /// Further paths besides those of the change log.
     http_server::Server::Routes routes = {};
   };

@@ -159,11 +159,11 @@ void NodeFeed::serve_changes(const std::shared_ptr<Exchange>& exchange) {
   const auto& request = exchange->request();
   auto parsed = parse_change_request(request);
   if (const auto* error = std::get_if<FeedError>(&parsed)) {
-    return refuse(errors_, *exchange, *error);
+    return refuse(own_metrics_, *exchange, *error);
   }
   auto begin = starts(change_cursor(request));
   if (const auto* error = std::get_if<FeedError>(&begin)) {
-    return refuse(errors_, *exchange, *error);
+    return refuse(own_metrics_, *exchange, *error);
   }
   const auto filter = std::get<std::shared_ptr<const ChangeFilter>>(std::move(parsed));
   const auto answers = std::make_shared<Guarded<Answers>>(
@@ -176,7 +176,7 @@ void NodeFeed::serve_changes(const std::shared_ptr<Exchange>& exchange) {
     for (std::size_t i = 0; i < logs_.size(); ++i) {
       Log& log = *logs_[i];
       if (const auto* error = std::get_if<FeedError>(&*all.by_log[i])) {
-        return refuse(errors_, *exchange,
+        return refuse(own_metrics_, *exchange,
                       {error->status, error->error,
                        fmt::format("the node {}: {}", log.node, error->message)});
       }
@@ -208,7 +208,7 @@ void NodeFeed::serve_changes(const std::shared_ptr<Exchange>& exchange) {
 }
 
 FeedMetrics NodeFeed::metrics() const {
-  FeedMetrics all = errors_;
+  FeedMetrics all = own_metrics_;
   const auto largest = [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); };
   for (const auto& log : logs_) {
     combine(all.streams, log->metrics.streams, kStreamForms, largest);

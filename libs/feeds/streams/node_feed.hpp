@@ -33,8 +33,8 @@ class NodeFeed {
   /// Answers `GET /changes`. On the server's thread; the feed outlives the exchange.
   void serve_changes(const std::shared_ptr<http_server::Exchange>& exchange);
 
-  /// Counts the errors of the server.
-  FeedMetrics& errors() { return errors_; }
+  /// Returns the metrics that are not those of a log: errors of the server, and batches.
+  FeedMetrics& own_metrics() { return own_metrics_; }
   /// Returns the metrics of all nodes: counters are added, and of a gauge the largest value counts.
   FeedMetrics metrics() const;
 
@@ -54,7 +54,7 @@ class NodeFeed {
 
   const std::vector<postgres::GroupMove> moves_;
   std::vector<std::unique_ptr<Log>> logs_;
-  FeedMetrics errors_;
+  FeedMetrics own_metrics_;
 };
 
 }  // namespace skua::streams

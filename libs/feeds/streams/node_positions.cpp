@@ -27,4 +27,14 @@ std::optional<NodePositions> parse_node_positions(std::string_view text) {
   }
 }
 
+std::string with_node(std::string_view node, std::string_view text) {
+  return node.empty() ? std::string(text) : fmt::format("{}:{}", node, text);
+}
+
+std::pair<std::string_view, std::string_view> without_node(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return {{}, text};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
 }  // namespace skua::streams

@@ -44,6 +44,8 @@ constexpr std::array<Reason, kReasons> kErrorTexts{{
      "the labeler sent a label or a message that cannot be read"},
     {errc::foreign_account, "foreign_account",
      "the account is of a group that the database does not own"},
+    {errc::already_indexed, "already_indexed",
+     "the event was indexed before a move of groups set the cursor back"},
 }};
 
 }  // namespace

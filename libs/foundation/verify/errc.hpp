@@ -31,10 +31,11 @@ enum class errc {
   label_of_other,        // a discovered labeler sent a label in the name of another account
   label_malformed,       // a discovered labeler sent a label or message that cannot be read
   foreign_account,       // the account is of a group that the database does not own
+  already_indexed,       // a move of other groups set the cursor back, and this event is known
 };
 
 /// The number of reasons, which are numbered from 1 without a gap.
-inline constexpr std::size_t kReasons = 22;
+inline constexpr std::size_t kReasons = 23;
 
 /// Returns the index of the reason in a CountFamily.
 constexpr std::size_t index_of(errc reason) {
@@ -42,10 +43,10 @@ constexpr std::size_t index_of(errc reason) {
 }
 
 /// Returns false if the message is honest but old, of an inactive account or of a foreign account,
-/// so that it is only ignored (inactive_account, old_rev, foreign_account).
+/// so that it is only ignored (inactive_account, old_rev, foreign_account, already_indexed).
 constexpr bool is_refusal(errc reason) {
   return reason != errc::inactive_account && reason != errc::old_rev &&
-         reason != errc::foreign_account;
+         reason != errc::foreign_account && reason != errc::already_indexed;
 }
 
 /// Whether the signature of the commit is right, so that the repository has changed although the

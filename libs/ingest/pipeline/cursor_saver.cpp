@@ -37,6 +37,7 @@ CursorSaver::CursorSaver(postgres::Runtime& runtime, Options options)
   postgres::Session& session = thread_.session().get();
   for (const std::string& source : options_.sources) {
     saved_at_start_.push_back(tables::load_cursor(session, source));
+    groups_at_start_.push_back(tables::load_group_cursors(session, source));
   }
   saved_ = saved_at_start_;
 }

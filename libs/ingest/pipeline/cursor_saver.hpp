@@ -60,6 +60,11 @@ class CursorSaver {
     return saved_at_start_[source];
   }
 
+  /// Returns the cursors of groups that were ahead of it.
+  const std::optional<tables::GroupCursors>& group_cursors(std::size_t source) const {
+    return groups_at_start_[source];
+  }
+
   /// Starts saving. If another process has taken the source, the saver reports a fatal error.
   void start(Progress progress);
 
@@ -96,6 +101,7 @@ class CursorSaver {
   std::vector<std::unique_ptr<postgres::SourceLock>> locks_;
   // The index of these vectors is the source.
   std::vector<std::optional<std::int64_t>> saved_at_start_;
+  std::vector<std::optional<tables::GroupCursors>> groups_at_start_;
   std::vector<std::optional<std::int64_t>> saved_;
   Progress progress_;
   postgres::SessionThread thread_;

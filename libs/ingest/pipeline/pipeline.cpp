@@ -36,6 +36,10 @@ Pipeline::Pipeline(postgres::Runtime& runtime, PipelineOptions options, writer::
   for (const std::string& source : options_.sources) {
     origins_.push_back(pool_.add_source(source, *this));
   }
+  for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+    known_events_.emplace_back(i < options_.group_cursors.size() ? options_.group_cursors[i]
+                                                                 : std::nullopt);
+  }
   for (std::size_t i = 0; i < options_.decode_threads; ++i)
     decoders_.push_back(make_decode_thread());
 }
@@ -86,6 +90,11 @@ bool Pipeline::is_crowded() const {
   return in_flight_.unfinished() >= kBacklogLimit;
 }
 
+void Pipeline::restart(std::size_t stream) {
+  known_events_[stream].clear();
+  in_flight_.restart(stream);
+}
+
 bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek,
                       std::size_t stream, const std::function<void(Ticket)>& admitted) {
   const std::size_t size = message.bytes.size();
@@ -94,9 +103,10 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
   // A commit or sync may be dropped, because a resync of the repository replaces the message.
   const bool is_replaceable =
       peek.type == event::MessageType::Commit || peek.type == event::MessageType::Sync;
-  const bool is_over_share = !is_foreign && is_replaceable && options_.gaps != nullptr &&
-                             !in_flight_.has_share(account, size);
-  const bool is_dropped = is_foreign || is_over_share;
+  const bool is_known = !is_foreign && known_events_[stream].has(peek);
+  const bool is_over_share = !is_foreign && !is_known && is_replaceable &&
+                             options_.gaps != nullptr && !in_flight_.has_share(account, size);
+  const bool is_dropped = is_foreign || is_known || is_over_share;
   const auto ticket = in_flight_.admit({.stream = stream,
                                         .seq = peek.seq,
                                         .bytes = is_dropped ? 0 : size,
@@ -106,8 +116,9 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
   if (admitted) admitted(*ticket);
   intake_.frames += 1;
   intake_.bytes += size;
-  if (is_foreign) {
-    drop_foreign(*ticket, message, peek);
+  if (is_foreign || is_known) {
+    drop(*ticket, message, peek,
+         is_foreign ? verify::errc::foreign_account : verify::errc::already_indexed);
     return true;
   }
   if (is_over_share) {
@@ -129,9 +140,9 @@ bool Pipeline::submit(transport::RawFrame& message, const event::FramePeek& peek
   return true;
 }
 
-void Pipeline::drop_foreign(Ticket ticket, const transport::RawFrame& message,
-                            const event::FramePeek& peek) {
-  intake_.drop(verify::errc::foreign_account);
+void Pipeline::drop(Ticket ticket, const transport::RawFrame& message, const event::FramePeek& peek,
+                    verify::errc reason) {
+  intake_.drop(reason);
   // The cursor is saved with the time of its message, also if this message was dropped.
   const auto time = parse_datetime(peek.time);
   if (time) note_time(intake_, time->instant, message.received_at);

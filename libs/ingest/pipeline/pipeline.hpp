@@ -18,6 +18,7 @@
 #include "pipeline/decoder.hpp"
 #include "pipeline/in_flight.hpp"
 #include "pipeline/intake_counters.hpp"
+#include "pipeline/known_events.hpp"
 #include "pipeline/metrics.hpp"
 #include "tables/dead_letters.hpp"
 #include "transport/frame_sink.hpp"
@@ -41,6 +42,8 @@ struct PipelineOptions {
   /// The groups of accounts that the database owns. Messages of other accounts are dropped before
   /// they are decoded.
   atproto::GroupSet groups = {};
+  /// The cursors of groups of each source (see KnownEvents). Missing ones are none.
+  std::vector<std::optional<tables::GroupCursors>> group_cursors = {};
   /// The filter (see DispatchServices). It outlives the pipeline.
   const filter::CurrentFilter* filter = nullptr;
   /// The signal accounts (see DispatchServices). They outlive the pipeline.
@@ -71,8 +74,8 @@ class Pipeline final : private writer::Producer {
   /// must be repeated after `when_room`.
   bool submit(transport::RawFrame& message, const event::FramePeek& peek, std::size_t stream = 0,
               const std::function<void(Ticket)>& admitted = nullptr);
-  /// Calls InFlightList::restart.
-  void restart(std::size_t stream = 0) { in_flight_.restart(stream); }
+  /// The sequence numbers of the source were reset (see InFlightList::restart).
+  void restart(std::size_t stream = 0);
   /// Calls InFlightList::pass.
   void pass(std::size_t stream, const InFlightList::Watermark& watermark) {
     in_flight_.pass(stream, watermark);
@@ -119,9 +122,10 @@ class Pipeline final : private writer::Producer {
 
  private:
   std::unique_ptr<DecodeThread> make_decode_thread();
-  /// Finishes and counts a message of an account whose group the database does not own.
-  void drop_foreign(Ticket ticket, const transport::RawFrame& message,
-                    const event::FramePeek& peek);
+  /// Finishes and counts a message that needs no work, such as one of an account whose group the
+  /// database does not own.
+  void drop(Ticket ticket, const transport::RawFrame& message, const event::FramePeek& peek,
+            verify::errc reason);
   void written(std::span<const event::Chunk* const> chunks) override;
   bool is_crowded() const override;
   writer::Counters& counters() override { return pool_.stream_counters(); }
@@ -134,6 +138,8 @@ class Pipeline final : private writer::Producer {
   IntakeCounters own_intake_;
   IntakeCounters& intake_;
   InFlightList in_flight_;
+  /// Those of each source.
+  std::vector<KnownEvents> known_events_;
   std::vector<std::uint32_t> origins_;
   std::vector<std::unique_ptr<DecodeThread>> decoders_;
   bool ended_ = false;

@@ -65,6 +65,17 @@ pipeline::CursorSaver::Options SourceRun::saver_options() {
           .resync = options_.resync};
 }
 
+std::vector<std::optional<tables::GroupCursors>> SourceRun::group_cursors() const {
+  using Kind = CursorChoice::Kind;
+  std::vector<std::optional<tables::GroupCursors>> all;
+  for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+    const Kind kind = options_.sources[i].cursor.kind;
+    const bool continues = kind == Kind::Saved || kind == Kind::Resume;
+    all.push_back(continues ? cursor_saver_.group_cursors(i) : std::nullopt);
+  }
+  return all;
+}
+
 pipeline::PipelineOptions SourceRun::pipeline_options() {
   pipeline::PipelineOptions pipeline{
       .sources = names(),
@@ -76,6 +87,7 @@ pipeline::PipelineOptions SourceRun::pipeline_options() {
           },
       .verification = verification_ ? &verification_->verification() : nullptr,
       .groups = options_.groups,
+      .group_cursors = group_cursors(),
       .filter = options_.filter,
       .signals = options_.signals,
       .gaps = notes_gaps() ? &heads_ : nullptr};

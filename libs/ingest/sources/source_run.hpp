@@ -101,6 +101,9 @@ class SourceRun {
   std::unique_ptr<pipeline::CommitVerification> make_verification();
   std::vector<std::string> names() const;
   pipeline::CursorSaver::Options saver_options();
+  /// Returns the cursors of groups of the sources that continue at their saved cursor. A source
+  /// that begins elsewhere reads everything from there.
+  std::vector<std::optional<tables::GroupCursors>> group_cursors() const;
   pipeline::PipelineOptions pipeline_options();
   pipeline::Metrics metrics_of(std::size_t source) const;
 

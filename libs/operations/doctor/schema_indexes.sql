@@ -78,6 +78,7 @@ CREATE UNIQUE INDEX excluded_accounts_pkey ON skua.excluded_accounts USING btree
 CREATE UNIQUE INDEX filter_pkey ON skua.filter USING btree (kind, value);
 CREATE UNIQUE INDEX filter_changes_pkey ON skua.filter_changes USING btree (only_row);
 CREATE UNIQUE INDEX filter_state_pkey ON skua.filter_state USING btree (only_row);
+CREATE UNIQUE INDEX group_cursors_pkey ON skua.group_cursors USING btree (source, account_group);
 CREATE UNIQUE INDEX group_moves_pkey ON skua.group_moves USING btree (number);
 CREATE UNIQUE INDEX identities_pkey ON skua.identities USING btree (did);
 CREATE UNIQUE INDEX lexicon_checks_pkey ON skua.lexicon_checks USING btree (table_name);

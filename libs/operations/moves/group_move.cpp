@@ -70,6 +70,26 @@ struct NodeFacts {
   std::optional<std::string> foreign_role;
 };
 
+/// A row of moves_waiting_consumer.
+struct WaitingConsumer {
+  std::string name;
+  bool is_projection;
+
+  std::string reason(const std::string& node) const {
+    if (is_projection) {
+      return fmt::format(
+          "waits for the projection {} of the node {}. If no `skua run` updates it, `skua "
+          "consumers run-until-idle {}` with the database of the node does",
+          name, node, name);
+    }
+    return fmt::format(
+        "waits until {} has the changes of the node {}: `skua serve` must run, and `skua consumers "
+        "status {}` says what fails. While it is paused, the move does not wait, and it gets these "
+        "changes without their records",
+        name, node, name);
+  }
+};
+
 const Node& find_node(const std::vector<Node>& nodes, const std::string& name) {
   const auto found = std::ranges::find(nodes, name, &Node::name);
   if (found == nodes.end()) throw NodeError(fmt::format("there is no node {}", name));
@@ -263,6 +283,7 @@ class Move {
       from_.execute(sql::moves_change_version);
       from_.execute(sql::moves_note_leave, row_.number, row_.from, row_.to, groups_.list());
       from_.execute(sql::moves_leave, groups_.list());
+      from_.execute(sql::moves_forget_cursors, groups_.list());
       from_.execute(sql::moves_add_ranges);
       transaction.commit();
       crash_point("move_left");
@@ -299,7 +320,7 @@ class Move {
       Transaction transaction(to_);
       to_.execute(sql::moves_change_version);
       to_.execute(sql::moves_take, groups_.list());
-      to_.execute(sql::moves_rewind, part_of(from_).value().cursors);
+      to_.execute(sql::moves_rewind, part_of(from_).value().cursors, groups_.list());
       to_.execute(sql::moves_settle_handles, groups_.list());
       to_.execute(sql::moves_note_arrived, row_.number);
       to_.execute(sql::moves_add_ranges);
@@ -339,11 +360,8 @@ class Move {
       progress_(problem + ". It does not have the new list of nodes yet");
     }
     while (const auto waits =
-               from_.query_first<std::string>(sql::moves_waiting_consumer, row_.number)) {
-      wait(fmt::format(
-          "waits for the projection {} of the node {}. If no `skua run` updates it, `skua "
-          "consumers run-until-idle {}` with the database of the node does",
-          *waits, row_.from, *waits));
+               from_.query_first<WaitingConsumer>(sql::moves_waiting_consumer, row_.number)) {
+      wait(waits->reason(row_.from));
     }
     wait_for_standbys();
     remove(from_, "done");
@@ -414,7 +432,7 @@ class Move {
       Transaction transaction(from_);
       from_.execute(sql::moves_change_version);
       from_.execute(sql::moves_take, groups_.list());
-      from_.execute(sql::moves_rewind, left->cursors);
+      from_.execute(sql::moves_rewind, left->cursors, groups_.list());
       from_.execute(sql::moves_end_of_node, row_.number, "returned");
       from_.execute(sql::moves_show_ranges);
       transaction.commit();

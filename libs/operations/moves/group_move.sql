@@ -69,6 +69,9 @@ UPDATE skua.database_token SET groups_version = groups_version + 1;
 -- name: moves_leave
 UPDATE skua.account_groups SET owned = ARRAY(SELECT g FROM unnest(owned) AS g WHERE g <> ALL (string_to_array($1, ',')::int4[]) ORDER BY g);
 
+-- name: moves_forget_cursors
+DELETE FROM skua.group_cursors WHERE account_group = ANY (string_to_array($1, ',')::int4[]);
+
 -- name: moves_take
 UPDATE skua.account_groups SET owned = ARRAY(SELECT unnest(owned || string_to_array($1, ',')::int4[]) ORDER BY 1);
 
@@ -76,7 +79,12 @@ UPDATE skua.account_groups SET owned = ARRAY(SELECT unnest(owned || string_to_ar
 -- Everything up to these cursors is in the tables, because no cursor is saved until the end of this transaction.
 INSERT INTO skua.group_moves (number, phase, from_node, to_node, groups, cursors)
 SELECT $1::int8, 'leave', $2, $3, string_to_array($4, ',')::int4[],
-  coalesce((SELECT jsonb_agg(jsonb_build_object('source', source, 'cursor', cursor, 'event_time', event_time)) FROM skua.cursors), '[]');
+  coalesce(
+    (
+      SELECT jsonb_agg(jsonb_build_object('source', c.source, 'cursor', c.cursor, 'event_time', c.event_time, 'ahead', (
+        SELECT jsonb_object_agg(g.account_group, g.cursor) FROM skua.group_cursors AS g WHERE g.source = c.source)))
+      FROM skua.cursors AS c
+    ), '[]');
 
 -- name: moves_note_arrival
 INSERT INTO skua.group_moves (number, phase, from_node, to_node, groups, parts)
@@ -103,12 +111,36 @@ SET left_pos = skua.change_log_end(), left_timeline = (SELECT timeline FROM skua
 WHERE number = $1::int8 AND left_pos IS NULL;
 
 -- name: moves_rewind
--- The node reads the events of its new groups again from where the other node has stopped. Events that it knows change nothing.
-INSERT INTO skua.cursors AS c (source, cursor, event_time, saved_at)
-SELECT f.source, f.cursor, f.event_time, clock_timestamp()
-FROM jsonb_to_recordset($1::text::jsonb) AS f(source text, cursor int8, event_time timestamptz)
-ON CONFLICT (source) DO UPDATE SET cursor = EXCLUDED.cursor, event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at
-WHERE EXCLUDED.cursor < c.cursor;
+-- The node continues at the earlier one of its own cursor and that of the other node ($1). Each group ($2: those that arrive) has
+-- the cursor of the node on which it was.
+WITH other AS (
+  SELECT f.* FROM jsonb_to_recordset($1::text::jsonb) AS f(source text, cursor int8, event_time timestamptz, ahead jsonb)
+),
+known AS (
+  SELECT o.source, g.g, greatest(o.cursor, (o.ahead ->> g.g)::int8) AS cursor
+  FROM other AS o, unnest(string_to_array($2, ',')) AS g(g)
+  UNION ALL
+  SELECT c.source, g.g::text, greatest(c.cursor, k.cursor)
+  FROM skua.cursors AS c
+  JOIN other AS o USING (source)
+  CROSS JOIN skua.account_groups AS a
+  CROSS JOIN unnest(a.owned) AS g(g)
+  LEFT JOIN skua.group_cursors AS k ON k.source = c.source AND k.account_group = g.g
+  WHERE g.g <> ALL (string_to_array($2, ',')::int4[])
+),
+rewound AS (
+  INSERT INTO skua.cursors AS c (source, cursor, event_time, saved_at)
+  SELECT o.source, o.cursor, o.event_time, clock_timestamp() FROM other AS o
+  ON CONFLICT (source) DO UPDATE SET cursor = EXCLUDED.cursor, event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at
+  WHERE EXCLUDED.cursor < c.cursor
+)
+INSERT INTO skua.group_cursors (source, account_group, cursor)
+SELECT k.source, k.g::int4, k.cursor
+FROM known AS k
+JOIN other AS o USING (source)
+LEFT JOIN skua.cursors AS c USING (source)
+WHERE k.cursor > least(o.cursor, c.cursor)
+ON CONFLICT (source, account_group) DO UPDATE SET cursor = EXCLUDED.cursor;
 
 -- name: moves_settle_handles
 -- Two accounts of this node must not own the same handle. The newer claim keeps it, unless a look-up confirmed the other one.
@@ -165,12 +197,12 @@ WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped AN
 ORDER BY a.attnum;
 
 -- name: moves_waiting_consumer
--- A projection whose tables do not have all changes of the groups that have left.
-SELECT c.name
+-- A consumer that does not have all changes of the groups that have left. Their records are read from the rows.
+SELECT c.name, c.kind = 'projection'
 FROM skua.consumers AS c
 JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
 JOIN skua.group_moves AS m ON m.number = $1::int8
-WHERE c.kind = 'projection' AND c.role = 'live' AND c.state = 'running' AND NOT c.paused
+WHERE c.role = 'live' AND c.state = 'running' AND NOT c.paused
   AND least(l.pos, l.waiting_pos) < m.left_pos
 ORDER BY 1
 LIMIT 1;

@@ -194,7 +194,7 @@ void narrow_down(postgres::Session& session, const LeaseName& lease, const HeldL
 std::optional<LeasableLane> choose_lane(postgres::Session& session, const LaneRequest& request) {
   auto due = postgres::rows_of<LeasableLane>(
       execute_tuned(session, sql::leases_choose, request.consumer_id, request.ignores_pause,
-                    request.processors, request.since_failure));
+                    request.processors, request.since_failure, request.passed_moves));
   if (due.empty()) return std::nullopt;
   return std::move(due.front());
 }

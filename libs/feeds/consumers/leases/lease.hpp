@@ -150,6 +150,9 @@ struct LaneRequest {
   std::optional<std::chrono::milliseconds> since_failure = std::nullopt;
   /// Reads the event of a change that becomes a dead letter.
   ReadLetterEvent read_event = nullptr;
+  /// Numbers of moves of groups, with commas between them. The changes after the arrival of groups
+  /// by another move are not leased yet. Nothing: all changes are.
+  std::optional<std::string> passed_moves = std::nullopt;
 };
 
 /// Leases a lane of a running leased consumer: the lane that has waited longest, has changes, and

@@ -44,7 +44,8 @@ WHERE c.id = $1::int4 AND c.lanes > $2::int4;
 -- account that are due. An account has one batch at a time, so its oldest changes come first. After a change of the number of lanes
 -- they can lie ahead of the lane, which passes them first. $9 is the number of lanes that may be leased at the same time. The last
 -- two columns describe a lease that has expired: its owner, and whether it counts as an attempt. It does not if the process of the
--- owner, whose token is the end of the owner, has opened its session with the role of this session again since then.
+-- owner, whose token is the end of the owner, has opened its session with the role of this session again since then. $11 has the moves
+-- of groups whose changes may be leased; null: all.
 SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, least(coalesce(l.batch, p.batch), p.batch),
   w.actor_id, w.pos, coalesce(w.until, l.pos), least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at,
   l.owner, coalesce(l.leased_count > 0
@@ -55,7 +56,11 @@ SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, least(coalesce(
         AND split_part(a.application_name, ' pid ', 1) = split_part(current_setting('application_name'), ' pid ', 1)
         AND a.backend_start > l.leased_at
     ), false)
-FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)) AS e
+FROM (
+  SELECT least(skua.change_log_end(), (
+    SELECT min(m.arrived_pos) FROM skua.group_moves AS m WHERE m.number <> ALL (string_to_array($11, ',')::int8[]))) AS log_end
+  WHERE NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)
+) AS e
 CROSS JOIN skua.consumers AS c
 JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
 {{tuning}}

@@ -11,6 +11,18 @@
 namespace skua::consumers {
 namespace {
 
+/// A row of leased_of_network.
+struct NetworkConsumer {
+  std::string name;
+  std::string url;
+  std::string filter;
+  std::string secret;
+  std::int16_t lanes;
+  std::string policy;
+  std::string profile;
+  std::string overrides;
+};
+
 struct LogRange {
   std::int64_t oldest;
   std::int64_t end;
@@ -52,7 +64,7 @@ void add_leased_consumer(postgres::Session& session, const NewLeasedConsumer& co
   const std::int64_t pos = position_of(session, consumer.first);
   const auto id = session.query_one<std::int32_t>(
       sql::leased_insert, consumer.name, consumer.url, std::int32_t{consumer.lanes},
-      consumer.policy, consumer.profile, consumer.overrides, consumer.filter);
+      consumer.policy, consumer.profile, consumer.overrides, consumer.filter, consumer.of_network);
   session.execute(sql::leased_insert_secret, id, consumer.secret, consumer.url);
   session.execute(sql::leased_insert_lanes, id, std::int32_t{consumer.lanes}, pos);
   change.commit();
@@ -84,6 +96,30 @@ std::vector<LeasedConsumer> read_webhooks(postgres::Session& session) {
 
 std::vector<LeasedConsumer> read_pull_consumers(postgres::Session& session) {
   return session.query<LeasedConsumer>(sql::leased_pull_consumers);
+}
+
+std::vector<NewLeasedConsumer> read_network_consumers(postgres::Session& session) {
+  std::vector<NewLeasedConsumer> all;
+  for (auto& row : session.query<NetworkConsumer>(sql::leased_of_network)) {
+    all.push_back({.name = std::move(row.name),
+                   .url = std::move(row.url),
+                   .filter = std::move(row.filter),
+                   .secret = std::move(row.secret),
+                   .lanes = row.lanes,
+                   .policy = std::move(row.policy),
+                   .profile = std::move(row.profile),
+                   .overrides = std::move(row.overrides),
+                   .of_network = true});
+  }
+  return all;
+}
+
+std::vector<NodeMove> read_node_moves(postgres::Session& session) {
+  return session.query<NodeMove>(sql::leased_moves);
+}
+
+std::vector<LeasedPosition> read_leased_positions(postgres::Session& session) {
+  return session.query<LeasedPosition>(sql::leased_positions);
 }
 
 }  // namespace skua::consumers

@@ -34,6 +34,8 @@ struct NewLeasedConsumer {
   std::string profile = "default";
   /// A JSON object with the form that Tuning describes.
   std::string overrides = "{}";
+  /// See LeasedConsumer.
+  bool of_network = false;
   FirstChange first = FromNow{};
 };
 
@@ -56,6 +58,8 @@ struct LeasedConsumer {
   bool waits_after_failure = false;
   /// True if the last failure of a lane is a malformed filter.
   bool has_filter_failure = false;
+  /// True if the consumer is on each node of a query database, whose `skua serve` serves it.
+  bool of_network = false;
 
   Tuning tuning() const { return tuning_of(profile, overrides); }
 };
@@ -81,5 +85,24 @@ std::vector<LeasedConsumer> read_webhooks(postgres::Session& session);
 
 /// Returns the pull consumers that run and are not paused.
 std::vector<LeasedConsumer> read_pull_consumers(postgres::Session& session);
+
+/// Returns the consumers that are on each node. `first` has its default.
+std::vector<NewLeasedConsumer> read_network_consumers(postgres::Session& session);
+
+/// A move of groups between nodes, as a node that takes part knows it.
+struct NodeMove {
+  std::int64_t number = 0;
+  std::string from;
+  /// On the node that gave the groups away: the position after their last change there.
+  std::optional<std::int64_t> left_pos;
+};
+std::vector<NodeMove> read_node_moves(postgres::Session& session);
+
+/// The position of a pull consumer or a webhook. All lanes have the changes before it.
+struct LeasedPosition {
+  std::string name;
+  std::int64_t pos = 0;
+};
+std::vector<LeasedPosition> read_leased_positions(postgres::Session& session);
 
 }  // namespace skua::consumers

@@ -1,7 +1,7 @@
 -- name: leased_insert
-INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides, filter, url)
+INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, overrides, filter, url, of_network)
 SELECT $1::text, CASE WHEN $2::text = '' THEN 'pull' ELSE 'webhook' END, 1, $3::int4::int2, 'live', 'running',
-  $4::text, $5::text, $6::text::jsonb, $7::text::jsonb, substring($2::text FROM '^[A-Za-z]+://[^/?#]+')
+  $4::text, $5::text, $6::text::jsonb, $7::text::jsonb, substring($2::text FROM '^[A-Za-z]+://[^/?#]+'), $8::boolean
 RETURNING id;
 
 -- name: leased_insert_secret
@@ -34,7 +34,7 @@ SELECT c.id, c.name, c.kind = 'webhook', c.state, c.paused, coalesce(c.error, ''
   coalesce(s.url, ''), s.secret, c.profile, c.overrides::text,
   EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.retry_at > clock_timestamp())
     OR EXISTS (SELECT FROM skua.waiting_changes AS w WHERE w.consumer_id = c.id AND w.retry_at > clock_timestamp()),
-  EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.cause = 'filter')
+  EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.cause = 'filter'), c.of_network
 FROM skua.consumers AS c
 JOIN skua.consumer_secrets AS s ON s.consumer_id = c.id
 WHERE c.role = 'live'
@@ -52,3 +52,20 @@ ORDER BY c.id;
 {{leased_consumers}}
   AND c.kind = 'pull' AND c.state = 'running' AND NOT c.paused
 ORDER BY c.id;
+
+-- name: leased_of_network
+SELECT c.name, coalesce(s.url, ''), c.filter::text, s.secret, c.lanes, c.policy, c.profile, c.overrides::text
+FROM skua.consumers AS c
+JOIN skua.consumer_secrets AS s ON s.consumer_id = c.id
+WHERE c.of_network
+ORDER BY c.name;
+
+-- name: leased_moves
+SELECT number, from_node, left_pos FROM skua.group_moves WHERE num_nonnulls(left_pos, arrived_pos) > 0;
+
+-- name: leased_positions
+SELECT c.name, min(l.pos)
+FROM skua.consumers AS c
+JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id
+WHERE c.kind <> 'projection' AND c.role = 'live'
+GROUP BY c.name;

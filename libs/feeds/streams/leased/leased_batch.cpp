@@ -12,6 +12,7 @@
 #include "base/problem.hpp"
 #include "streams/change_event.hpp"
 #include "streams/log_pages.hpp"
+#include "streams/node_positions.hpp"
 
 namespace skua::streams {
 
@@ -24,6 +25,8 @@ constexpr std::size_t kMostAccounts = 10'000;
 /// other consumers wait meanwhile.
 constexpr std::size_t kChangesOfPage = 1'000;
 constexpr int kPages = 10;
+/// The approximate size of the records and messages of a batch.
+constexpr std::size_t kBatchBytes = std::size_t{1024} * 1024;
 
 PageAccounts accounts_of(const consumers::Lease& lease) {
   return {.lane = lease.name.lane,
@@ -32,8 +35,14 @@ PageAccounts accounts_of(const consumers::Lease& lease) {
           .without = lease.waiting_keys};
 }
 
-SentChange sent_change(const ChangeEvent& event) {
-  return {event.pos, Position{event.timeline, event.pos}.text(), change_json(event)};
+std::string position_text(std::string_view node, const Position& position) {
+  return with_node(node, position.text());
+}
+
+SentChange sent_change(const ChangeEvent& event, std::string_view node) {
+  std::string position = position_text(node, {event.timeline, event.pos});
+  std::string json = change_json(event, position);
+  return {event.pos, std::move(position), std::move(json)};
 }
 
 /// The changes that a lease has for the consumer.
@@ -46,10 +55,11 @@ struct Found {
 };
 
 Found read_changes(postgres::Session& session, const consumers::Lease& lease,
-                   const ChangeFilter& filter, std::size_t max_bytes) {
+                   const ChangeFilter& filter, std::string_view node) {
   if (lease.letter) {
-    const Position position{lease.letter->timeline, lease.pos};
-    return {.changes = {{lease.pos, position.text(), lease.letter->event}}, .end = lease.end};
+    std::string position = position_text(node, {lease.letter->timeline, lease.pos});
+    std::string json = with_position(lease.letter->event, position);
+    return {.changes = {{lease.pos, std::move(position), std::move(json)}}, .end = lease.end};
   }
   const std::int32_t timeline = read_log_state(session).timeline;
   const auto accounts = accounts_of(lease);
@@ -58,10 +68,10 @@ Found read_changes(postgres::Session& session, const consumers::Lease& lease,
   std::size_t bytes = 0;
   for (int page_number = 0; page_number < kPages; ++page_number) {
     const auto rest = static_cast<std::size_t>(lease.end - found.end);
-    if (rest == 0 || found.changes.size() >= most || bytes >= max_bytes) break;
+    if (rest == 0 || found.changes.size() >= most || bytes >= kBatchBytes) break;
     const PageLimits limits{.changes = std::min(rest, kChangesOfPage),
                             .events = most - found.changes.size(),
-                            .bytes = max_bytes - bytes};
+                            .bytes = kBatchBytes - bytes};
     const auto page = read_page(session, timeline, found.end, 0, filter, limits, accounts);
     if (!page) {
       found.is_lost = found.changes.empty();
@@ -70,7 +80,7 @@ Found read_changes(postgres::Session& session, const consumers::Lease& lease,
     if (page->next == found.end) break;
     for (const auto& event : page->events) {
       bytes += event->content_bytes();
-      found.changes.push_back(sent_change(*event));
+      found.changes.push_back(sent_change(*event, node));
     }
     found.end = page->next;
   }
@@ -114,10 +124,10 @@ Checked<ChangeFilter> read_filter(postgres::Session& session,
 }
 
 LeasedChanges lease_changes(postgres::Session& session, const consumers::LaneRequest& request,
-                            const ChangeFilter& filter, std::size_t max_bytes) {
+                            const ChangeFilter& filter, std::string_view node) {
   const auto lease = consumers::take_lease(session, request);
   if (!lease) return {};
-  auto found = read_changes(session, *lease, filter, max_bytes);
+  auto found = read_changes(session, *lease, filter, node);
   if (found.is_lost) {
     consumers::report_loss(session, lease->name, read_log_state(session).oldest);
     return {.batch = std::nullopt, .has_more = true};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "consumers/leases/lease.hpp"
@@ -27,7 +28,7 @@ Checked<ChangeFilter> read_filter(postgres::Session& session,
 /// A change, as the consumer gets it.
 struct SentChange {
   std::int64_t pos = 0;
-  /// The position as clients see it, such as `1-4711`.
+  /// The position as clients see it, such as `1-4711`, or `west:1-4711` with a node.
   std::string position;
   /// The event in the form of `/changes`.
   std::string json;
@@ -51,11 +52,11 @@ struct LeasedChanges {
 };
 
 /// Leases the next changes of a leased consumer that pass its filter. Changes that do not pass are
-/// acknowledged. A batch has about `max_bytes` of records and messages, or a single larger one. One
-/// call reads a limited number of changes. Throws postgres::SqlError.
+/// acknowledged. A batch has about a megabyte of records and messages, or a single larger one. One
+/// call reads a limited number of changes. The positions name `node`, unless it is empty. Throws
+/// postgres::SqlError.
 LeasedChanges lease_changes(postgres::Session& session, const consumers::LaneRequest& request,
-                            const ChangeFilter& filter,
-                            std::size_t max_bytes = std::size_t{1024} * 1024);
+                            const ChangeFilter& filter, std::string_view node);
 
 /// Counts a batch that was given to a consumer.
 void count_batch(FeedMetrics& metrics, const LeasedBatch& batch);

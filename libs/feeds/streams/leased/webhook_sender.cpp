@@ -247,9 +247,11 @@ WebhookOutcome webhook_outcome(const Result<transport::HttpAnswer>& answer,
   return {.failure = std::move(failure)};
 }
 
-WebhookSender::WebhookSender(postgres::Runtime& runtime, Options options, FeedMetrics& metrics)
+WebhookSender::WebhookSender(postgres::Runtime& runtime, Options options, FeedMetrics& metrics,
+                             ServedNode node)
     : runtime_(runtime),
       options_(std::move(options)),
+      node_(std::move(node)),
       metrics_(metrics),
       thread_(runtime,
               {.session_name = postgres::process_name(consumers::kWebhooksSession),
@@ -321,8 +323,9 @@ bool WebhookSender::send_due(postgres::Session& session, Served& served,
                                   .duration = options_.request_time + kAfterRequest,
                                   .processors = served.tuning.processors,
                                   .since_failure = lost_connections_.since_last(),
-                                  .read_event = read_letter_event},
-                                 served.filter);
+                                  .read_event = read_letter_event,
+                                  .passed_moves = node_.passed(served.consumer.name)},
+                                 served.filter, node_.name);
     has_more = has_more || changes.has_more;
     if (!changes.batch) break;
     // The receiver learns the time in which it must answer.
@@ -337,8 +340,10 @@ bool WebhookSender::send_due(postgres::Session& session, Served& served,
 
 void WebhookSender::read_webhooks(postgres::Session& session) {
   read_again_ = SteadyClock::now() + kReadWebhooks;
+  node_.update(session);
   std::map<std::int32_t, Served> present;
   for (consumers::LeasedConsumer& consumer : consumers::read_webhooks(session)) {
+    if (!node_.serves(consumer)) continue;
     auto filter = read_filter(session, consumer);
     if (!filter) continue;
     const std::int32_t id = consumer.id;

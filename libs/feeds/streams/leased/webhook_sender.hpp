@@ -16,6 +16,7 @@
 #include "consumers/tuning.hpp"
 #include "postgres/session_thread.hpp"
 #include "streams/leased/leased_batch.hpp"
+#include "streams/leased/node_moves.hpp"
 #include "transport/http_client.hpp"
 
 namespace skua::streams {
@@ -67,8 +68,9 @@ class WebhookSender {
     std::string ca_file = {};
   };
 
-  /// `metrics` must outlive the sender.
-  WebhookSender(postgres::Runtime& runtime, Options options, FeedMetrics& metrics);
+  /// `metrics` must outlive the sender. `node` is the database, if it is one of several nodes.
+  WebhookSender(postgres::Runtime& runtime, Options options, FeedMetrics& metrics,
+                ServedNode node = {});
   ~WebhookSender() { stop(); }
   WebhookSender(const WebhookSender&) = delete;
   WebhookSender& operator=(const WebhookSender&) = delete;
@@ -112,6 +114,7 @@ class WebhookSender {
 
   postgres::Runtime& runtime_;
   const Options options_;
+  const ServedNode node_;
   FeedMetrics& metrics_;
   std::map<std::int32_t, Served> served_;
   Guarded<std::vector<Outcome>> outcomes_;

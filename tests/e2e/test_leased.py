@@ -374,6 +374,15 @@ class Pull(LeasedTest):
         self.assertEqual(metrics['skua_feed_batch_results_total{result="lease_lost"}'], 1)
         self.assertGreaterEqual(metrics['skua_feed_batch_results_total{result="acknowledged"}'], 2)
 
+    def test_an_ack_of_the_last_change_ends_the_lease_although_the_log_goes_on(self):
+        changes = self.all_changes(self.server, self.db)
+        other = next(change["did"] for change in changes if change["did"] != changes[-1]["did"])
+        self.skua(self.db, "consumers", "set", "archive", "--did", other)
+        batch = self.call("fetch", max=10_000)
+        self.assertEqual(self.call("ack", batch=batch["batch"], through=batch["changes"][0]["pos"]), {"leased": True})
+        self.assertEqual(self.call("ack", batch=batch["batch"], through=batch["changes"][-1]["pos"]), {"leased": False})
+        self.assertEqual(self.db.value("select pos from skua.consumer_lanes"), len(changes) + 1)
+
     def test_changes_that_do_not_pass_the_filter_do_not_delay_an_answer(self):
         self.skua(self.db, "consumers", "set", "archive", "--topic", "orders", "--lanes", "64")
         network = Sim([SIM, "--accounts", "20", "--rate", "500", "--oddities", "0"])

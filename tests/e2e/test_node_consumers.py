@@ -87,7 +87,7 @@ class NodeConsumers(Backfill):
         secrets = [node.run("select string_agg(secret, ' ' order by secret) from skua.consumer_secrets") for node in nodes]
         self.assertEqual(secrets[0], secrets[1])
         again = self.skua(ask, "consumers", "add", "hook", "--pull", code=1)
-        self.assertTrue(again.says("the node n0: there is a consumer 'hook' already"), again.tail())
+        self.assertTrue(again.says("the node n0: the consumer 'hook' exists already"), again.tail())
         # The second node has a pull consumer of its own, too.
         own = self.add(nodes[1], "own", "--pull", *QUICK)
         seq = network.steps(200)["seq"]
@@ -111,11 +111,11 @@ class NodeConsumers(Backfill):
         self.assertGreater(len(self.call(server_of_node, "fetch", own, consumer="own")["changes"]), 5)
         # Refusals, and changes that come while a fetch waits.
         self.assertEqual(self.call(server, "fetch", "other", 401)["error"], "Unauthorized")
-        for batch in ("0-1-x", "n7:0-1-x"):
+        for batch in ("0-1-9-x", "n7:0-1-9-x"):
             self.assertEqual(self.call(server, "ack", token, 400, batch=batch)["message"], "batch is not the batch of an answer to fetch")
-        self.assertEqual(self.call(server, "ack", token, 400, batch="n1:0-1-x", through="n0:1-5")["message"],
+        self.assertEqual(self.call(server, "ack", token, 400, batch="n1:0-1-9-x", through="n0:1-5")["message"],
                          "through is a position such as n1:1-4711")
-        self.assertEqual(self.call(server, "ack", token, 409, batch="n1:0-1-x")["error"], "LeaseLost")
+        self.assertEqual(self.call(server, "ack", token, 409, batch="n1:0-1-9-x")["error"], "LeaseLost")
         later = []
         thread = threading.Thread(target=lambda: later.append(self.call(server, "fetch", token, wait_seconds=20)))
         thread.start()

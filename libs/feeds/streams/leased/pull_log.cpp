@@ -240,6 +240,7 @@ consumers::LeaseResult PullLog::report(postgres::Session& session, const PullReq
   std::optional<std::int64_t> pos;
   if (request.position) pos = request.position->pos;
   if (request.action == PullAction::Ack) {
+    if (pos == request.last_change) pos.reset();
     consumers::Acknowledgement acknowledgement{
         .through = pos, .duration = duration, .read_event = read_letter_event};
     for (const auto& one : request.rejected) {
@@ -271,8 +272,9 @@ bool PullLog::refuse(PullWaiting& waiting, PullRefusal with) {
 std::string PullLog::batch_json(const LeasedBatch& batch) const {
   return fmt::format(
       R"({{"batch":"{}","attempts":{},"lease_until":"{}","lease_ms":{},"changes":{}}})",
-      with_node(node_.name, lease_text(batch.lease)), batch.attempt.number,
-      format_datetime(batch.attempt.lease_until), batch.attempt.left.count(), changes_json(batch));
+      with_node(node_.name, lease_text(batch.lease, batch.changes.back().pos)),
+      batch.attempt.number, format_datetime(batch.attempt.lease_until), batch.attempt.left.count(),
+      changes_json(batch));
 }
 
 }  // namespace skua::streams

@@ -110,17 +110,25 @@ class BodyReader {
   std::string error_;
 };
 
+/// Reads a number and the character after it. Returns false if the text does not begin with them.
+template <class Number>
+bool read_part(std::string_view& text, Number& number) {
+  const char* const end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || after == end || *after != '-') return false;
+  text.remove_prefix(static_cast<std::size_t>(after - text.data()) + 1);
+  return true;
+}
+
 /// Returns false if the text does not have the form of a lease.
-bool read_lease(std::string_view text, consumers::LeaseName& lease) {
-  const auto first = text.find('-');
-  const auto second = first == std::string_view::npos ? first : text.find('-', first + 1);
-  if (second == std::string_view::npos || second + 1 == text.size()) return false;
-  const char* start = text.data();
-  const auto lane = std::from_chars(start, start + first, lease.lane);
-  const auto epoch = std::from_chars(start + first + 1, start + second, lease.epoch);
-  lease.owner = text.substr(second + 1);
-  return lane.ec == std::errc() && lane.ptr == start + first && epoch.ec == std::errc() &&
-         epoch.ptr == start + second;
+bool read_lease(std::string_view text, PullRequest& request) {
+  consumers::LeaseName& lease = request.lease;
+  if (!read_part(text, lease.lane) || !read_part(text, lease.epoch) ||
+      !read_part(text, request.last_change)) {
+    return false;
+  }
+  lease.owner = text;
+  return !text.empty();
 }
 
 }  // namespace
@@ -129,8 +137,8 @@ std::string token_hash(std::string_view token) {
   return hex_text(atproto::sha256(as_bytes(token)));
 }
 
-std::string lease_text(const consumers::LeaseName& lease) {
-  return fmt::format("{}-{}-{}", lease.lane, lease.epoch, lease.owner);
+std::string lease_text(const consumers::LeaseName& lease, std::int64_t last_change) {
+  return fmt::format("{}-{}-{}-{}", lease.lane, lease.epoch, last_change, lease.owner);
 }
 
 Checked<PullRequest> parse_pull_request(PullAction action, const std::string& body) {
@@ -155,7 +163,7 @@ Checked<PullRequest> parse_pull_request(PullAction action, const std::string& bo
     const std::string batch = reader.text("batch").value_or("");
     const auto [node, lease] = without_node(batch);
     request.node = node;
-    if (!read_lease(lease, request.lease)) {
+    if (!read_lease(lease, request)) {
       reader.fail("batch is not the batch of an answer to fetch");
     }
   }

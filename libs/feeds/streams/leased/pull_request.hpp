@@ -26,6 +26,8 @@ struct PullRequest {
   std::string node = {};
   /// The lease of an ack, nack or renew, without the consumer.
   consumers::LeaseName lease;
+  /// The last change of the batch. Changes of the lease after it do not pass the filter.
+  std::int64_t last_change = 0;
   /// Nothing for the time of the tuning profile.
   std::optional<std::chrono::seconds> lease_time;
 
@@ -58,6 +60,6 @@ Checked<PullRequest> parse_pull_request(PullAction action, const std::string& bo
 std::string token_hash(std::string_view token);
 
 /// Returns the opaque text by which a client names a lease.
-std::string lease_text(const consumers::LeaseName& lease);
+std::string lease_text(const consumers::LeaseName& lease, std::int64_t last_change);
 
 }  // namespace skua::streams

@@ -28,7 +28,7 @@ ALTER TABLE bsky.posts DROP COLUMN first_cid CASCADE;
 UPDATE skua.record_fields SET value = regexp_replace(value, 'coalesce\(t\.(parent|root)_cid, \(SELECT coalesce\([^)]*\)[^)]*\)\)', 't.\1_cid', 'g')
 WHERE table_name = 'posts' AND column_name = 'parent';
 DELETE FROM skua.reader_tables WHERE name = 'trusted_accounts';
-ALTER TABLE skua.consumers DROP CONSTRAINT consumers_definition, DROP COLUMN definition;
+ALTER TABLE skua.consumers DROP CONSTRAINT consumers_definition, DROP COLUMN definition, DROP COLUMN of_network;
 DROP TABLE skua.projections;
 DELETE FROM skua.reader_tables WHERE name = 'projections';
 DROP TABLE skua.schema_files, skua.message_inbox, skua.messages, skua.message_limits;

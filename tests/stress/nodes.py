@@ -6,8 +6,9 @@ without faults. Both nodes and the query database have a PostgreSQL of their own
 named crash points and at random moments, each of the three servers is stopped without a shutdown and is away for a while,
 and `skua nodes sync` runs while a node is away. Meanwhile questions go to the query database: each answer must be right
 or an error. With an even seed, groups then move from each node to the other one, and the command, the processes and the
-servers are killed meanwhile. In the end the query database must have the views and the projections of the one database, each account one
-number, and nothing may wait.
+servers are killed meanwhile. `skua serve` with the query database sends all changes to a webhook that refuses some requests, and is killed, too. In the end
+the query database must have the views and the projections of the one database, each account one number, the webhook each change of both
+nodes, those of an account in order, and nothing may wait.
 
   --seed     the first seed (default: a random one, which is printed); everything but the clock depends on it
   --seeds    the number of seeds, one after the other (default 1)
@@ -48,6 +49,7 @@ from node_content import OF_NODES, OF_ONE, SUMMED, VIEWS, WAITING, numbered, sho
 from node_questions import HALVES, Questions, owned  # noqa: E402
 from seeds import print_result, run_seeds  # noqa: E402
 from stress import Cluster  # noqa: E402
+from test_leased import QUICK, Receiver  # noqa: E402
 from trouble import CRASH_POINTS  # noqa: E402
 
 SERVERS = (*HALVES, "ask")
@@ -122,6 +124,57 @@ class Follower:
         self.program.kill()
 
 
+class Webhook:
+    """A webhook of all nodes, and `skua serve`, which sends the changes to it."""
+
+    def __init__(self, stress, chance):
+        self.stress, self.chance = stress, chance
+        self.receiver = Receiver("")
+        self.receiver.behave = lambda changes: chance.choice((503, 500, "drop", "late drop", *[204] * 12))
+        self.receiver.start()
+        added = stress.skua(stress.ask.database, "consumers", "add", "hook", "--webhook", f"http://127.0.0.1:{self.receiver.port}/", "--from",
+                            "oldest", "--lanes", "4", *QUICK)
+        self.receiver.secret = added.stdout[-1]
+        self.start()
+
+    def start(self):
+        self.program = self.stress.program(Program, BIN / "skua", "serve", "--listen", "127.0.0.1:0",
+                                           environment=self.stress.environment(self.stress.ask.database))
+
+    def look_after(self):
+        # It ends when the list of nodes changes, and cannot start while the query database is away.
+        if self.program.process.poll() is not None and self.stress.ask.phase() == "up":
+            self.start()
+
+    def differences(self):
+        """What is missing, and changes of an account whose first delivery has another order than their revisions."""
+        nodes = self.stress.nodes
+        ends = {node.name: node.database.value("select skua.change_log_end()") for node in nodes}
+        expected = {f"{name}:1-{pos}" for name, end in ends.items() for pos in range(1, end)}
+
+        def missing():
+            return expected - {change["pos"] for change in list(self.receiver.processed)}
+        self.receiver.behave = lambda changes: 204
+        try:
+            wait_for("the webhook", lambda: self.look_after() or not missing(), seconds=120)
+        except AssertionError:
+            return [f"the webhook lacks {sorted(missing())[:5]} of {ends}:\n{self.program.tail()}"]
+        found, revisions, seen = list(self.receiver.faults), {}, set()
+        for change in self.receiver.processed:
+            if change["pos"] in seen or change["kind"] != "record":
+                continue
+            seen.add(change["pos"])
+            collection = change["did"], change["collection"]
+            if change["rev"] < revisions.get(collection, ""):
+                found.append(f"the webhook got {change} after {revisions[collection]}")
+            revisions[collection] = change["rev"]
+        self.stress.outcome["delivered"] += len(seen)
+        return found
+
+    def close(self):
+        self.receiver.close()
+
+
 class Stress:
     def __init__(self, seed, options):
         self.seed, self.seconds, self.rate = seed, options.seconds, options.rate
@@ -130,7 +183,7 @@ class Stress:
         self.folder.chmod(0o755)
         self.outcome = collections.Counter()
         self.programs, self.servers = [], []
-        self.one = self.questions = None
+        self.one = self.questions = self.webhook = None
 
     # The programs
 
@@ -178,10 +231,12 @@ class Stress:
                 self.questions.stop()
                 self.move_under_faults()
             self.catch_up()
-            return self.questions.differences or self.differences()
+            return self.questions.differences or self.webhook.differences() + self.differences()
         finally:
             if self.questions:
                 self.questions.stop()
+            if self.webhook:
+                self.webhook.close()
             for program in self.programs:
                 program.kill()
             for name in SERVERS:
@@ -205,10 +260,12 @@ class Stress:
         for database in (self.one, *(node.database for node in self.nodes)):
             for projection in OF_ONE if database is self.one else OF_NODES:
                 self.skua(database, "consumers", "add", projection)
+        self.webhook = Webhook(self, random.Random(f"webhook {self.seed}"))
 
     def look_after(self):
         for follower in self.followers:
             follower.look_after()
+        self.webhook.look_after()
         if self.whole.process.poll() is not None:
             raise AssertionError(f"skua run without faults ended:\n{self.whole.tail()}")
 
@@ -243,6 +300,8 @@ class Stress:
         place = self.chance.randrange(2)
         node, follower = self.nodes[place], self.followers[place]
         if kind == "kill":
+            if self.webhook.chance.random() < 0.5:
+                self.webhook.program.kill()
             follower.kill()
             time.sleep(self.chance.uniform(0, 0.5))
             follower.start()

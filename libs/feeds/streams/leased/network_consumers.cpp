@@ -1,5 +1,7 @@
 #include "streams/leased/network_consumers.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "streams/leased/node_moves.hpp"
@@ -10,7 +12,7 @@ NetworkConsumers::NetworkConsumers(const std::vector<postgres::Node>& nodes,
                                    postgres::Clocks clocks, const WebhookSender::Options& webhooks,
                                    FeedMetrics& metrics) {
   std::vector<std::string> names;
-  for (const postgres::Node& node : nodes) names.push_back(node.name);
+  std::ranges::transform(nodes, std::back_inserter(names), &postgres::Node::name);
   const auto moves = std::make_shared<NodeMoves>(names);
   std::vector<PullServer::Log> logs;
   for (const postgres::Node& node : nodes) {

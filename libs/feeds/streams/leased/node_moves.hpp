@@ -34,7 +34,7 @@ class NodeMoves {
     std::vector<consumers::NodeMove> moves;
     std::map<std::string, std::int64_t> positions;
   };
-  /// Those that were not read have none.
+  /// A node that was not read has no state.
   using States = std::map<std::string, std::optional<State>>;
 
   Guarded<States> states_;
@@ -46,7 +46,7 @@ struct ServedNode {
   /// Null if there is one database.
   std::shared_ptr<NodeMoves> moves = nullptr;
 
-  /// Whether this part serves a consumer. Those that were added on a node alone are not those of
+  /// Whether this part serves a consumer. Consumers that were added on a node alone are not those of
   /// the query database.
   bool serves(const consumers::LeasedConsumer& consumer) const {
     return consumer.of_network == (moves != nullptr);

@@ -18,7 +18,6 @@ namespace skua::streams {
 
 namespace {
 
-using http_server::Exchange;
 using http_server::Response;
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
 #include "consumers/leases/lease.hpp"
 #include "streams/change_event.hpp"
+#include "streams/change_filter.hpp"
 
 namespace skua::streams {
 

@@ -153,7 +153,7 @@ const postgres::Statement& records_of_subject(const std::string& index) {
       {"newest-followers",
        {"query_follows_of_subject",
         "SELECT count(*) FROM (SELECT FROM bsky.follows AS f WHERE f.subject_actor = "
-        "bsky.actor_id($1::text) LIMIT $2::int8) AS q"}},
+        "(SELECT bsky.actor_id($1::text)) LIMIT $2::int8) AS q"}},
   };
   return all.at(index);
 }
@@ -466,7 +466,7 @@ const Statement kAccount{
     "query_subject_account",
     "SELECT a.did, coalesce(a.handle, a.did), a.active IS NOT FALSE, coalesce(a.status, ''), "
     "coalesce(r.state, '') FROM bsky.actors AS a LEFT JOIN skua.repositories AS r ON r.did = a.did "
-    "WHERE a.id = bsky.actor_id($1::text)"};
+    "WHERE a.id = (SELECT bsky.actor_id($1::text))"};
 // A post that others refer to has a stub. Other records have no stubs, so the statement looks for
 // their backlinks.
 const Statement kRecord{

@@ -271,6 +271,32 @@ TEST_F(GroupMoveTest, sessions_that_write_end_and_others_stay) {
   EXPECT_NO_THROW(reader.run("SELECT 1"));
 }
 
+TEST_F(GroupMoveTest, a_question_that_reads_a_node_delays_the_move) {
+  add_account(west_, mover_);
+  add_post(mover_, 1, "moves");
+  std::vector<std::string> waits;
+  for (auto* database : {&west_database_, &east_database_}) {
+    postgres::Session question(database->url(), "question of the query database");
+    question.run("BEGIN; SELECT count(*) FROM " +
+                 at(question,
+                    "SELECT min(oid::regclass::text) FROM pg_class WHERE relkind = 'v' "
+                    "AND relnamespace = 'node_ranges'::regnamespace AND relname ~ "
+                    "'posts'"));
+    const std::string to =
+        at(west_, "SELECT cardinality(owned) FROM skua.account_groups") == "32" ? "east" : "west";
+    move_groups(session(), GroupSet::parse("16-31").value(), to, [&](const std::string& line) {
+      if (line.find("waits for the end of questions") == std::string::npos) return;
+      waits.push_back(line);
+      question.run("COMMIT");
+    });
+    for (auto* changed : {&west_database_, &east_database_}) {
+      postgres::database_watch().forget(changed->url());
+    }
+  }
+  EXPECT_THAT(waits, testing::ElementsAre(HasSubstr("the node west"), HasSubstr("the node east")));
+  EXPECT_EQ(at(west_, "SELECT count(*) FROM bsky.posts"), "1");
+}
+
 TEST_F(GroupMoveTest, one_of_two_accounts_keeps_a_handle) {
   const std::string columns = ", handle, handle_claim, handle_time, handle_valid";
   add_account(west_, mover_, columns, ", 'a.test', 'a.test', '2026-01-02', NULL");

@@ -2,7 +2,7 @@
 SELECT a.id, a.did, a.handle, a.handle_valid IS TRUE, a.active, a.status,
   EXISTS (SELECT FROM skua.excluded_accounts AS e WHERE e.did = a.did)
 FROM bsky.actors AS a
-WHERE a.id = bsky.actor_id($1::text);
+WHERE a.id = (SELECT bsky.actor_id($1::text));
 
 -- name: xrpc_record
 SELECT r.cid, r.record::text, r.block

@@ -279,13 +279,13 @@ class Move {
 
   void give_away() {
     if (!part_of(from_)) {
-      Transaction transaction(from_);
-      from_.execute(sql::moves_change_version);
-      from_.execute(sql::moves_note_leave, row_.number, row_.from, row_.to, groups_.list());
-      from_.execute(sql::moves_leave, groups_.list());
-      from_.execute(sql::moves_forget_cursors, groups_.list());
-      from_.execute(sql::moves_add_ranges);
-      transaction.commit();
+      change(from_, row_.from, [&] {
+        from_.execute(sql::moves_change_version);
+        from_.execute(sql::moves_note_leave, row_.number, row_.from, row_.to, groups_.list());
+        from_.execute(sql::moves_leave, groups_.list());
+        from_.execute(sql::moves_forget_cursors, groups_.list());
+        from_.execute(sql::moves_add_ranges);
+      });
       crash_point("move_left");
     }
     end_sessions(from_, find_node(nodes_, row_.from).url);
@@ -317,14 +317,14 @@ class Move {
 
   void arrive() {
     if (part_of(to_).value().phase != "done") {
-      Transaction transaction(to_);
-      to_.execute(sql::moves_change_version);
-      to_.execute(sql::moves_take, groups_.list());
-      to_.execute(sql::moves_rewind, part_of(from_).value().cursors, groups_.list());
-      to_.execute(sql::moves_settle_handles, groups_.list());
-      to_.execute(sql::moves_note_arrived, row_.number);
-      to_.execute(sql::moves_add_ranges);
-      transaction.commit();
+      change(to_, row_.to, [&] {
+        to_.execute(sql::moves_change_version);
+        to_.execute(sql::moves_take, groups_.list());
+        to_.execute(sql::moves_rewind, part_of(from_).value().cursors, groups_.list());
+        to_.execute(sql::moves_settle_handles, groups_.list());
+        to_.execute(sql::moves_note_arrived, row_.number);
+        to_.execute(sql::moves_add_ranges);
+      });
       crash_point("move_arrived");
     }
     end_sessions(to_, find_node(nodes_, row_.to).url);
@@ -335,22 +335,14 @@ class Move {
   void connect() {
     const NodePart left = part_of(from_).value();
     const NodePart arrived = part_of(to_).value();
-    for (bool is_connected = false; !is_connected;) {
-      try {
-        Transaction transaction(ask_);
-        ask_.execute(sql::moves_set_owners, row_.number);
-        ask_.execute(sql::moves_set_positions, row_.number, left.left_timeline, left.left_pos,
-                     arrived.arrived_timeline, arrived.arrived_pos, arrived.rows);
-        ask_.execute(sql::moves_set_phase, row_.number, "clean");
-        postgres::disconnect_nodes(ask_);
-        postgres::connect_nodes(ask_);
-        transaction.commit();
-        is_connected = true;
-      } catch (const postgres::ServerError& error) {
-        if (error.sqlstate() != postgres::kLockNotAvailable) throw;
-        wait("waits for the end of questions that read the node " + row_.from);
-      }
-    }
+    change(ask_, row_.from, [&] {
+      ask_.execute(sql::moves_set_owners, row_.number);
+      ask_.execute(sql::moves_set_positions, row_.number, left.left_timeline, left.left_pos,
+                   arrived.arrived_timeline, arrived.arrived_pos, arrived.rows);
+      ask_.execute(sql::moves_set_phase, row_.number, "clean");
+      postgres::disconnect_nodes(ask_);
+      postgres::connect_nodes(ask_);
+    });
     row_.phase = "clean";
     crash_point("move_phase");
   }
@@ -364,18 +356,32 @@ class Move {
       wait(waits->reason(row_.from));
     }
     wait_for_standbys();
-    remove(from_, "done");
-    {
-      Transaction transaction(to_);
-      to_.execute(sql::moves_show_ranges);
-      transaction.commit();
-    }
+    remove(from_, row_.from, "done");
+    change(to_, row_.to, [&] { to_.execute(sql::moves_show_ranges); });
     for (Session* node : {&from_, &to_}) {
       for (const std::string& name : node->query<std::string>(sql::moves_projections)) {
         consumers::rebuild_consumer(*node, name);
       }
     }
     set_phase("done");
+  }
+
+  /// Changes a database in one transaction. A question of the query database may read the views of
+  /// a node, which the transaction replaces, so it is repeated until the question has ended.
+  template <class Work>
+  void change(Session& database, const std::string& node, Work work) {
+    for (;;) {
+      try {
+        Transaction transaction(database);
+        // Other questions wait behind this transaction.
+        database.run("SET LOCAL lock_timeout = '1s'");
+        work();
+        return transaction.commit();
+      } catch (const postgres::ServerError& error) {
+        if (error.sqlstate() != postgres::kLockNotAvailable) throw;
+        wait("waits for the end of questions that read the node " + node);
+      }
+    }
   }
 
   /// A standby of the new node that replaces it must have the rows, because this move removes the
@@ -402,7 +408,7 @@ class Move {
   /// Removes the rows of the groups from a node, and ends its part of the move. The node that gives
   /// the groups away has a number of parts from the removal of the first part on, and a removal
   /// that was interrupted continues there. The other node has counted the parts that it copied.
-  void remove(Session& node, const std::string& phase) {
+  void remove(Session& node, const std::string& name, const std::string& phase) {
     const auto at = part_of(node).value();
     if (at.phase == phase) return;
     const bool has_begun = at.phase == "leave" && at.parts > 0;
@@ -419,23 +425,23 @@ class Move {
       transaction.commit();
       progress_(fmt::format("removed {} of {} parts", i + 1, all.size()));
     }
-    Transaction transaction(node);
-    removal.remove_states();
-    node.execute(sql::moves_end_of_node, row_.number, phase);
-    node.execute(sql::moves_show_ranges);
-    transaction.commit();
+    change(node, name, [&] {
+      removal.remove_states();
+      node.execute(sql::moves_end_of_node, row_.number, phase);
+      node.execute(sql::moves_show_ranges);
+    });
   }
 
   void give_back() {
-    if (part_of(to_)) remove(to_, "returned");
+    if (part_of(to_)) remove(to_, row_.to, "returned");
     if (const auto left = part_of(from_); left && left->phase == "leave") {
-      Transaction transaction(from_);
-      from_.execute(sql::moves_change_version);
-      from_.execute(sql::moves_take, groups_.list());
-      from_.execute(sql::moves_rewind, left->cursors, groups_.list());
-      from_.execute(sql::moves_end_of_node, row_.number, "returned");
-      from_.execute(sql::moves_show_ranges);
-      transaction.commit();
+      change(from_, row_.from, [&] {
+        from_.execute(sql::moves_change_version);
+        from_.execute(sql::moves_take, groups_.list());
+        from_.execute(sql::moves_rewind, left->cursors, groups_.list());
+        from_.execute(sql::moves_end_of_node, row_.number, "returned");
+        from_.execute(sql::moves_show_ranges);
+      });
     }
     end_sessions(from_, find_node(nodes_, row_.from).url);
     progress_(fmt::format("the node {} owns the groups {} again", row_.from, groups_.text()));

@@ -46,8 +46,8 @@ struct ServedNode {
   /// Null if there is one database.
   std::shared_ptr<NodeMoves> moves = nullptr;
 
-  /// Whether this part serves a consumer. Consumers that were added on a node alone are not those of
-  /// the query database.
+  /// Whether this part serves a consumer. Consumers that were added on a node alone are not those
+  /// of the query database.
   bool serves(const consumers::LeasedConsumer& consumer) const {
     return consumer.of_network == (moves != nullptr);
   }

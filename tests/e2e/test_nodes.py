@@ -114,7 +114,7 @@ class Nodes(Backfill):
         plan = ask.run(f"explain select * from bsky.likes where actor_id = (select id from bsky.actors where did = '{account}')")
         self.assertIn("likes_0_31", plan)
         for command in (["run", "--relay", "ws://127.0.0.1:1"], ["retention", "apply"], ["verify"], ["dead-letters", "list"],
-                        ["consumers", "list"], ["retention", "list"], ["source", "list"]):
+                        ["consumers", "run"], ["retention", "list"], ["source", "list"]):
             self.assertTrue(self.skua(ask, *command, code=1).says("this is a query database"))
 
     def test_setup(self):

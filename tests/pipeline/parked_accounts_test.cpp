@@ -375,7 +375,7 @@ class GroupCursorTest : public ParkedAccountsTest {
     seq_ = 1;
     session().run("INSERT INTO skua.cursors VALUES (1, NULL, now(), '" + std::string(kSource) +
                   "'); INSERT INTO skua.group_cursors VALUES (" + std::to_string(ahead) + ", " +
-                  std::to_string(atproto::account_group(first_.did)) + ", '" +
+                  std::to_string(atproto::account_group(first().did)) + ", '" +
                   std::string(kSource) + "')");
     open();
   }
@@ -383,23 +383,25 @@ class GroupCursorTest : public ParkedAccountsTest {
     return value("SELECT string_agg(cursor::text, ' ') FROM skua.group_cursors");
   }
 
-  Account& first_ = honest_.front();
-  const std::vector<Account>::iterator other_ =
-      std::find_if(honest_.begin(), honest_.end(), [this](const Account& account) {
-        return atproto::account_group(account.did) != atproto::account_group(first_.did);
-      });
+  Account& first() { return honest_.front(); }
+  /// An account of another group.
+  Account& other() {
+    return *std::find_if(honest_.begin(), honest_.end(), [this](const Account& account) {
+      return atproto::account_group(account.did) != atproto::account_group(first().did);
+    });
+  }
 };
 
 TEST_F(GroupCursorTest, events_of_a_group_that_is_ahead_are_dropped) {
   open_after_move(3);
   for (int i = 0; i < 3; ++i) {
-    push("#commit", commit(first_));
-    push("#commit", commit(*other_));
+    push("#commit", commit(first()));
+    push("#commit", commit(other()));
   }
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(dropped(errc::already_indexed), 1U) << "that with the sequence number 2";
   EXPECT_EQ(dropped(), 1U);
-  EXPECT_EQ(rows_of(other_->did), 3U);
+  EXPECT_EQ(rows_of(other().did), 3U);
   EXPECT_EQ(group_cursors(), "3");
   close();
   EXPECT_EQ(group_cursors(), "") << "the cursor has passed it";
@@ -407,13 +409,13 @@ TEST_F(GroupCursorTest, events_of_a_group_that_is_ahead_are_dropped) {
 
 TEST_F(GroupCursorTest, a_group_is_ahead_until_the_cursor_has_come_there) {
   open_after_move(4);
-  push("#commit", commit(*other_));
+  push("#commit", commit(other()));
   ASSERT_TRUE(wait_for_cursor(seq_));
   close();
   EXPECT_EQ(group_cursors(), "4");
   open();
-  push("#commit", commit(first_));
-  push("#commit", commit(first_));
+  push("#commit", commit(first()));
+  push("#commit", commit(first()));
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(dropped(errc::already_indexed), 2U);
   close();
@@ -424,10 +426,10 @@ TEST_F(GroupCursorTest, a_reset_of_the_sequence_numbers_ends_it) {
   open_after_move(9);
   pipeline_->restart();
   seq_ = 0;
-  push("#commit", commit(first_));
+  push("#commit", commit(first()));
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(dropped(), 0U);
-  EXPECT_EQ(rows_of(first_.did), 1U);
+  EXPECT_EQ(rows_of(first().did), 1U);
 }
 
 TEST_F(ParkedAccountsTest, the_cursor_has_the_time_of_a_foreign_message) {

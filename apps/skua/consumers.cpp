@@ -600,6 +600,7 @@ int consumers_reset(const Invocation& invocation) {
   const auto skip = invocation[kSkip];
   const auto from = invocation[kFrom];
   if (skip && from) throw UsageError("give --from or --skip, not both");
+  const consumers::FirstChange first = from ? first_change(*from) : consumers::FromNow{};
   auto databases = open_consumers(invocation, Access::Write);
   if (skip) {
     require_one_log(databases, "--skip");
@@ -614,7 +615,6 @@ int consumers_reset(const Invocation& invocation) {
         databases, "reset", fmt::format("{} continues", name),
         [&](postgres::Session& session) { consumers::reset_consumer(session, name); });
   }
-  const consumers::FirstChange first = first_change(*from);
   if (std::holds_alternative<consumers::FromPosition>(first)) require_one_log(databases, "--from");
   return attempt_in(
       databases, "reset",

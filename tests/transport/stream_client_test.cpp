@@ -86,6 +86,30 @@ TEST(StreamClient, gives_frames_in_order) {
   EXPECT_EQ(client.statistics().bytes, bytes);
 }
 
+// The client reads up to 64 KiB at a time, so a read ends within a head, within a message, or
+// exactly between two.
+TEST(StreamClient, gives_frames_of_sizes_around_its_reads) {
+  const std::vector<std::size_t> sizes{0,     1,     125,   126,   1534,  1536,   65520, 65525,
+                                       65526, 65527, 65535, 65536, 65537, 131062, 131072};
+  std::vector<Bytes> frames;
+  for (std::size_t i = 0; i < 600; ++i) {
+    frames.push_back(frame(static_cast<std::uint8_t>(i), sizes[(i * i + i / 7) % sizes.size()]));
+  }
+  LoopbackServer server([&](Peer& peer) {
+    for (const auto& each : frames) peer.send(each);
+    peer.cut();
+  });
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  options.reconnect = {30s, 30s, 30s};
+  StreamClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_frames(frames.size()));
+  client.stop();
+  EXPECT_EQ(sink.frames(), frames);
+  EXPECT_EQ(client.statistics().connections, 1U);
+}
+
 TEST(StreamClient, says_who_it_is_and_asks_for_what_the_address_says) {
   std::promise<std::pair<std::string, std::string>> asked;
   LoopbackServer server([&](Peer& peer) {

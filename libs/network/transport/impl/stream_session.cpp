@@ -47,6 +47,7 @@ class WebsocketSession final : public StreamSession {
   explicit WebsocketSession(const SessionContext& context)
       : StreamSession(context), websocket_(context.io.get_executor()) {
     buffer_.reserve(kBufferBytes);
+    websocket_.next_layer().read_ahead(kBufferBytes);
     // Sets no limit in Beast, which would end the connection. `read_frame` has its own limit.
     websocket_.read_message_max(0);
     websocket_.control_callback([this](websocket::frame_type kind, beast::string_view) {

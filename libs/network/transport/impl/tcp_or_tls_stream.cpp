@@ -1,6 +1,8 @@
 #include "transport/impl/tcp_or_tls_stream.hpp"
 
+#include <boost/asio/append.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/defer.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/teardown.hpp>
 
@@ -21,13 +23,44 @@ void TcpOrTlsStream::start_handshake(Done handler) {
                         on(get_executor(), std::move(handler)));
 }
 
-void TcpOrTlsStream::start_read(const Pieces<boost::asio::mutable_buffer>& pieces,
-                                Transferred handler) {
+template <class Handler>
+void TcpOrTlsStream::read_connection(const Pieces<boost::asio::mutable_buffer>& pieces,
+                                     Handler handler) {
   if (tls_) {
     tls_->async_read_some(pieces, on(get_executor(), std::move(handler)));
   } else {
     socket_.async_read_some(pieces, on(get_executor(), std::move(handler)));
   }
+}
+
+void TcpOrTlsStream::start_read(const Pieces<boost::asio::mutable_buffer>& pieces,
+                                Transferred handler) {
+  if (ahead_begin_ < ahead_end_) {
+    const auto taken = take_ahead(pieces);
+    boost::asio::defer(
+        on(get_executor(), boost::asio::append(std::move(handler), ErrorCode(), taken)));
+    return;
+  }
+  if (boost::asio::buffer_size(pieces) >= ahead_.size()) {
+    read_connection(pieces, std::move(handler));
+    return;
+  }
+  const Pieces<boost::asio::mutable_buffer> all(boost::asio::buffer(ahead_));
+  read_connection(
+      all, [this, pieces, handler = std::move(handler)](ErrorCode error, std::size_t read) mutable {
+        // After an error, such as a closed socket, the stream need not exist any more.
+        if (error) return std::move(handler)(error, 0);
+        ahead_begin_ = 0;
+        ahead_end_ = read;
+        std::move(handler)(error, take_ahead(pieces));
+      });
+}
+
+std::size_t TcpOrTlsStream::take_ahead(const Pieces<boost::asio::mutable_buffer>& pieces) {
+  const auto taken = boost::asio::buffer_copy(
+      pieces, boost::asio::buffer(ahead_.data() + ahead_begin_, ahead_end_ - ahead_begin_));
+  ahead_begin_ += taken;
+  return taken;
 }
 
 void TcpOrTlsStream::start_write(const Pieces<boost::asio::const_buffer>& pieces,

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
@@ -36,6 +38,11 @@ class TcpOrTlsStream {
   /// Adds TLS to the connected socket. All later reads and writes use TLS, and the caller must make
   /// the handshake before them.
   Tls& add_tls(boost::asio::ssl::context& context) { return tls_.emplace(socket_, context); }
+
+  /// Makes later reads take as many bytes as the connection has, up to this number. A read of fewer
+  /// bytes leaves the rest for the next ones. It saves system calls where many small reads follow
+  /// each other: Beast reads the head of each websocket message by itself.
+  void read_ahead(std::size_t bytes) { ahead_.resize(bytes); }
 
   /// Makes the handshake as the client.
   template <class Token>
@@ -101,12 +108,19 @@ class TcpOrTlsStream {
   };
 
   void start_handshake(Done handler);
+  template <class Handler>
+  void read_connection(const Pieces<boost::asio::mutable_buffer>& pieces, Handler handler);
+  std::size_t take_ahead(const Pieces<boost::asio::mutable_buffer>& pieces);
   void start_read(const Pieces<boost::asio::mutable_buffer>& pieces, Transferred handler);
   void start_write(const Pieces<boost::asio::const_buffer>& pieces, Transferred handler);
   void start_teardown(boost::beast::role_type role, Done handler);
 
   Socket socket_;
   std::optional<Tls> tls_;
+  /// The bytes that were read ahead are `ahead_[ahead_begin_, ahead_end_)`.
+  std::vector<std::uint8_t> ahead_;
+  std::size_t ahead_begin_ = 0;
+  std::size_t ahead_end_ = 0;
 };
 
 }  // namespace skua::transport::impl

@@ -59,7 +59,7 @@ def know_accounts(db, dids):
 
 
 def join(server, count):
-    """`count` nodes without rows, of a new query database."""
+    """A new query database, and its `count` nodes without rows."""
     ask = migrated(server, "ask")
     nodes = []
     for number in range(count):
@@ -69,7 +69,7 @@ def join(server, count):
                         "--log-level", "warn"],
                        check=True, stdout=subprocess.DEVNULL)
         nodes.append(node)
-    return nodes
+    return ask, *nodes
 
 
 @dataclasses.dataclass
@@ -172,7 +172,7 @@ def say(what, cost, report, name=None):
 
 def nodes_round(server, count, one, workload, dids, options, report):
     """Indexes with `count` nodes. Returns (speedup by count, one database by the sum)."""
-    nodes = join(server, count)
+    _, *nodes = join(server, count)
     for node in nodes:
         know_accounts(node, dids)
     costs = [measure(server, node, workload, options, [other for other in nodes if other is not node]) for node in nodes]

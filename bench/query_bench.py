@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""query_bench.py [--quick] [--part queries|questions|popular|index|all] [--rows N] [--records N] [--posts N] [--rounds N]
+"""query_bench.py [--quick] [--part queries|questions|nodes|popular|index|all] [--rows N] [--records N] [--posts N] [--rounds N]
 
 Measures the README's queries with a million likes, the questions of docs/queries.md, questions about a post, an account and a
 list with very many records, and the cost of the indexes on posts. For the README's queries live_bench.py loads the rows: likes, reposts, follows and posts in the network's
@@ -9,6 +9,7 @@ bench/README.md explains the results. Needs a release build.
   --quick   few rows: it takes seconds and shows only that the benchmark works
   --rows    rows loaded for the queries; 72 % are likes (default 1400000)
   --records records of the network for the questions (default 1500000), of so many --accounts (default 100000)
+  --node-records  records of the network that two nodes share (default 300000)
   --posts   posts written for the cost of each index (default 1000000)
   --popular records of the network with popular subjects (default 3000000), of so many --people (default 250000)
   --rounds  the number of measurements of each (default 5)
@@ -29,10 +30,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
 from live_bench import BIN, Server, load, migrated, people  # noqa: E402
+from nodes_bench import join  # noqa: E402
 from options import parse, parser_of  # noqa: E402
 from report import Report  # noqa: E402
 
 # live_bench adds the folder of the end-to-end tests to the path.
+import divided_data  # noqa: E402
 import people_data  # noqa: E402
 import popular_data  # noqa: E402
 from test_documents import queries as questions_of_the_document  # noqa: E402
@@ -128,20 +131,54 @@ def queries(server, rows, rounds, actors):
             print_times(query, times_of(db, query, rounds), report)
 
 
+def skua(db, *command):
+    subprocess.run([BIN / "skua", *command], check=True, env={**os.environ, "SKUA_DATABASE_URL": db.url}, stdout=subprocess.DEVNULL)
+
+
 def questions(server, records, accounts, rounds):
     db = migrated(server, "questions")
     start = time.monotonic()
     post = people_data.fill(db, records, accounts)
-    environment = {**os.environ, "SKUA_DATABASE_URL": db.url}
     for command in (["index", "add", "search"], *(["consumers", "add", name] for name in PROJECTIONS),
                     ["consumers", "run-until-idle"]):
-        subprocess.run([BIN / "skua", *command], check=True, env=environment, stdout=subprocess.DEVNULL)
+        skua(db, *command)
     with Report("records", *questions_of_the_document()) as report:
         print(f"  {report.figure('records', db.value('select count(*) from bsky.all_records'), 'd')} records,"
               f" made in {time.monotonic() - start:.0f} s", flush=True)
         for name, query in questions_of_the_document().items():
             arguments = f"{variables()}\\set post {post}\n\\set words 'word7 word40'\n"
             print_times(name, times_of(db, query, rounds, arguments), report)
+
+
+def nodes(server, records, accounts, rounds):
+    """The questions in one database, and in a query database of two nodes with the same rows."""
+    one = migrated(server, "one")
+    post = people_data.fill(one, records, accounts)
+    ask, *parts = join(server, 2)
+    divided_data.divide(one, parts)
+    for db in (one, ask):
+        for name in PROJECTIONS:
+            if db is one or name != "post_rules":
+                skua(db, "consumers", "add", name)
+    for db in (one, *parts):
+        skua(db, "index", "add", "search")
+        skua(db, "consumers", "run-until-idle")
+        db.run("vacuum (analyze)")
+    ask.run("select skua.refresh_collections()")
+    arguments = f"{variables()}\\set post {post}\n\\set words 'word7 word40'\n"
+    ratios = []
+    with Report("records", *questions_of_the_document()) as report:
+        expected = one.value("select count(*) from bsky.all_records")
+        print(f"  {report.figure('records', ask.value('select count(*) from bsky.all_records'), 'd')} records of two nodes", flush=True)
+        if ask.value("select count(*) from bsky.all_records") != expected:
+            raise SystemExit(f"one database has {expected} records")
+        for name, query in questions_of_the_document().items():
+            rows = [len(db.run(f"{arguments}{query};").splitlines()) for db in (one, ask)]
+            (_, _, alone), (planning, new, used) = (times_of(db, query, rounds, arguments) for db in (one, ask))
+            ratios.append(used / alone)
+            print(f"  {alone:8.2f} ms in one database, {report.figure(name, used, '8.2f')} ms in the query database"
+                  f" ({new:8.2f} on a new connection, {planning:7.2f} planning), {rows[0]} and {rows[1]} rows   {name}", flush=True)
+    print(f"  the query database by one database: median {statistics.median(ratios):.1f}", flush=True)
 
 
 def popular(server, records, accounts, rounds):
@@ -199,15 +236,16 @@ def indexes_in_order(db, order, by, posts, rounds, report):
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--part", choices=["queries", "questions", "popular", "index", "all"], default="all")
+    parser.add_argument("--part", choices=["queries", "questions", "nodes", "popular", "index", "all"], default="all")
     parser.add_argument("--rows", type=int, default=1_400_000)
     parser.add_argument("--records", type=int, default=1_500_000)
+    parser.add_argument("--node-records", type=int, default=300_000)
     parser.add_argument("--accounts", type=int, default=100_000)
     parser.add_argument("--popular", type=int, default=3_000_000)
     parser.add_argument("--people", type=int, default=250_000)
     parser.add_argument("--posts", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    options = parse(parser, rows=2_000, records=5_000, accounts=2_000, popular=5_000, people=2_000, posts=1_000,
+    options = parse(parser, rows=2_000, records=5_000, node_records=2_000, accounts=2_000, popular=5_000, people=2_000, posts=1_000,
                     rounds=1)
     server = Server(options.quick)
     try:
@@ -215,6 +253,8 @@ def main():
             queries(server, options.rows, options.rounds, people(options).actors)
         if options.part in ("questions", "all"):
             questions(server, options.records, options.accounts, options.rounds)
+        if options.part in ("nodes", "all"):
+            nodes(server, options.node_records, options.accounts, options.rounds)
         if options.part in ("popular", "all"):
             popular(server, options.popular, options.people, options.rounds)
         if options.part in ("index", "all"):

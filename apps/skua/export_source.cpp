@@ -12,6 +12,7 @@
 #include "command_line/unknown_word.hpp"
 #include "option.hpp"
 #include "postgres/migrations.hpp"
+#include "postgres/query_database.hpp"
 
 namespace skua::cli {
 namespace {
@@ -51,7 +52,9 @@ NamedSource question_source(postgres::Session& session, const NamedQuery& query,
   NamedSource named{.source = {}, .name = query.name, .query = &query};
   named.values = read_arguments(query, texts);
   named.source = exports::statement_source(
-      session, without_end(statement_with_values(query, named.values, std::nullopt, {})),
+      session,
+      postgres::for_database(
+          session, without_end(statement_with_values(query, named.values, std::nullopt, {}))),
       "export_question");
   return named;
 }

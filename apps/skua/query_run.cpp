@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "postgres/query_database.hpp"
 #include "result_text.hpp"
 
 namespace skua::cli {
@@ -30,10 +31,10 @@ Execution execution_of(const NamedQuery& query, const std::vector<std::string>& 
 }
 
 postgres::Rows rows_of(postgres::Session& session, const Execution& execution, bool as_json) {
+  const std::string sql = postgres::for_database(session, execution.sql);
   return session.execute(
       {execution.name,
-       as_json ? fmt::format("SELECT row_to_json(q)::text FROM (\n{}\n) AS q", execution.sql)
-               : execution.sql},
+       as_json ? fmt::format("SELECT row_to_json(q)::text FROM (\n{}\n) AS q", sql) : sql},
       execution.params);
 }
 

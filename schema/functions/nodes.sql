@@ -203,6 +203,24 @@ $$;
 COMMENT ON FUNCTION skua.add_computed_column(text) IS 'Adds the column that a table of a query database has and those of the nodes do not.';
 REVOKE EXECUTE ON FUNCTION skua.add_computed_column(text) FROM PUBLIC;
 
+-- A role that does not own the database sets them for itself only.
+CREATE OR REPLACE FUNCTION skua.join_on_nodes() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  setting text;
+BEGIN
+  FOREACH setting IN ARRAY ARRAY['enable_partitionwise_join', 'enable_partitionwise_aggregate'] LOOP
+    BEGIN
+      EXECUTE format('ALTER DATABASE %I SET %I = on', current_database(), setting);
+    EXCEPTION WHEN insufficient_privilege THEN
+      EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %I = on', current_database(), setting);
+    END;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION skua.join_on_nodes() IS 'Lets PostgreSQL send joins and aggregates of the rows of the same accounts to the nodes, in new sessions with this query database.';
+REVOKE EXECUTE ON FUNCTION skua.join_on_nodes() FROM PUBLIC;
+
 -- `skua migrate` creates the views and functions again that are dropped with a table.
 CREATE OR REPLACE FUNCTION skua.divide_tables() RETURNS void
 LANGUAGE plpgsql AS $$
@@ -223,6 +241,7 @@ BEGIN
     END IF;
     PERFORM skua.add_computed_column(item.name);
   END LOOP;
+  PERFORM skua.join_on_nodes();
 END
 $$;
 COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions. Drops the views and functions that read them.';

@@ -90,7 +90,8 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION bsky.mutuals_of(text) IS 'The active accounts that follow an account and that it follows, each once, with their follow (uri) and its time (sort_at). The account is a DID, a handle or a bsky.app URL.';
 
--- An account can have very many followers, but follows few accounts: each of them is looked up, as above.
+-- An account can have very many followers, but follows few accounts: each of them is looked up, as above. A query database asks each node
+-- once for all of them.
 CREATE OR REPLACE FUNCTION bsky.mutuals_of(account text, max_rows int4, before timestamptz DEFAULT NULL, last_uri text DEFAULT NULL)
 RETURNS TABLE (name text, did text, uri text, sort_at timestamptz, actor_id int8, rkey int8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
@@ -99,9 +100,14 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
   FROM (SELECT bsky.actor_id(account) OFFSET 0) k(id) CROSS JOIN skua.page_end(before, last_uri) e CROSS JOIN LATERAL (
     SELECT s.actor_id, s.rkey, s.sort_at FROM (
       SELECT p.actor_id, p.rkey, p.sort_at
-      FROM (SELECT DISTINCT f.subject_actor AS actor_id FROM bsky.follows f WHERE f.actor_id = k.id OFFSET 0) m CROSS JOIN LATERAL (
-        SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
-        WHERE f.subject_actor = k.id AND f.actor_id = m.actor_id ORDER BY f.rkey + 0 LIMIT 1) p
+      FROM (SELECT ARRAY(SELECT f.subject_actor FROM bsky.follows f WHERE f.actor_id = k.id) OFFSET 0) m(accounts) CROSS JOIN LATERAL (
+        SELECT f.* FROM (SELECT DISTINCT i.id FROM unnest(m.accounts) i(id)) i CROSS JOIN LATERAL (
+          SELECT f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
+          WHERE f.subject_actor = k.id AND f.actor_id = i.id ORDER BY f.rkey + 0 LIMIT 1) f
+        WHERE NOT skua.is_query_database()
+        UNION ALL (
+        SELECT DISTINCT ON (f.actor_id) f.actor_id, f.rkey, least(f.created_at, f.indexed_at) AS sort_at FROM bsky.follows f
+        WHERE f.subject_actor = k.id AND f.actor_id = ANY (m.accounts) AND skua.is_query_database() ORDER BY f.actor_id, f.rkey)) p
       WHERE (p.sort_at, p.actor_id, p.rkey) < (e.sort_at, e.actor_id, e.rkey)
       ORDER BY p.sort_at DESC, p.actor_id DESC, p.rkey DESC OFFSET 0) s
     WHERE (SELECT i.active FROM bsky.actors i WHERE i.id = s.actor_id) IS NOT FALSE

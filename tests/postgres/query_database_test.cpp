@@ -34,6 +34,16 @@ TEST(QueryDatabase, a_join_with_a_projection_is_an_aggregate_of_one_row) {
             "LEFT JOIN bsky.actors a ON a.id = t.id");
 }
 
+TEST(QueryDatabase, conditions_are_sent_to_the_nodes) {
+  EXPECT_EQ(for_query_database("WHERE a.active IS NOT FALSE AND p.sort_at > now() - interval '1 "
+                               "day' AND least(p.created_at, p.indexed_at) <= now() - INTERVAL '3 "
+                               "days'"),
+            "WHERE a.active IS DISTINCT FROM false AND p.sort_at > (SELECT now() - interval '1 "
+            "day') AND p.sort_at <= (SELECT now() - INTERVAL '3 days')");
+  const std::string sent = "select 1 from p where sort_at > (select now() - interval '1 day')";
+  EXPECT_EQ(for_query_database(sent), sent);
+}
+
 TEST(QueryDatabase, connection_options_are_those_of_the_string) {
   const ConnectionOptionList list =
       connection_options("postgresql://ann:secret@[::1]:5433/west?sslmode=require");

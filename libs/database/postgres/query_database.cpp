@@ -159,8 +159,13 @@ void require_migrated_nodes(Session& session, const Schema& schema) {
 }
 
 std::string for_query_database(const std::string& sql) {
-  static const std::regex earlier(R"(least\((\w+)\.created_at, \1\.indexed_at\))");
+  static const std::regex earlier(R"(least\((\w+)\.created_at, \1\.indexed_at\))",
+                                  std::regex::icase);
+  static const std::regex active(R"((\w+)\.active IS NOT FALSE)", std::regex::icase);
+  static const std::regex since(R"(([<>]=? )(now\(\) - interval '[^']+'))", std::regex::icase);
   std::string text = std::regex_replace(sql, earlier, "$1.sort_at");
+  text = std::regex_replace(text, active, "$1.active IS DISTINCT FROM false");
+  text = std::regex_replace(text, since, "$1(SELECT $2)");
   for (const std::string& alias : aliases_of_actors(sql)) {
     const std::regex name(fmt::format(R"(coalesce\({0}\.handle, {0}\.did\))", alias));
     text = std::regex_replace(text, name, fmt::format("{}.handle_or_did", alias));
@@ -173,6 +178,10 @@ std::string for_query_database(const std::string& sql) {
                     projection, alias, alias));
   }
   return text;
+}
+
+std::string for_database(Session& session, const std::string& sql) {
+  return is_query_database(session) ? for_query_database(sql) : sql;
 }
 
 bool hide_ranges(Session& session) {

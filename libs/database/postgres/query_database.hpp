@@ -87,12 +87,19 @@ void refresh_collections(Session& session);
 /// Throws NodeError if a node has another schema than this program, or cannot be reached.
 void require_migrated_nodes(Session& session, const Schema& schema);
 
-/// Returns the text of a file of the schema for a query database. Its tables have the columns of
-/// skua.computed_column in place of expressions that postgres_fdw does not send to a node. A join
-/// with a projection is lateral, because PostgreSQL sends the condition of another join to no
-/// subquery with GROUP BY, and it is an aggregate, because PostgreSQL then leaves the join out if
-/// the question uses no column of it. Without these, each question would read whole tables.
+/// Returns SQL, such as a file of the schema or a question, for a query database. It replaces what
+/// postgres_fdw does not send to a node, because with each of these, the question would read whole
+/// tables:
+/// - expressions by the columns of skua.computed_column,
+/// - `a.active IS NOT FALSE` by IS DISTINCT FROM,
+/// - a comparison with `now() - interval '...'` by one with a subquery, whose value is sent,
+/// - a join with a projection by a lateral one, because PostgreSQL sends the condition of another
+///   join to no subquery with GROUP BY. It is an aggregate, because PostgreSQL then leaves the join
+///   out if the question uses no column of it.
 std::string for_query_database(const std::string& sql);
+
+/// Returns a question as this database needs it.
+std::string for_database(Session& session, const std::string& sql);
 
 // The following functions need an open transaction.
 

@@ -33,7 +33,7 @@ ConsumerDatabases open_consumers(const Invocation& invocation, Access access) {
     check(url, access);
     return databases;
   }
-  const auto nodes = postgres::read_nodes(stated.session);
+  const auto nodes = postgres::require_nodes(stated.session);
   databases.clear();
   for (const postgres::Node& node : nodes) {
     try {
@@ -42,9 +42,6 @@ ConsumerDatabases open_consumers(const Invocation& invocation, Access access) {
     } catch (const postgres::ServerError& error) {
       throw postgres::NodeError(fmt::format("the node {}: {}", node.name, error.what()));
     }
-  }
-  if (databases.empty()) {
-    throw postgres::NodeError("this query database has no nodes: add one with `skua nodes add`");
   }
   return databases;
 }

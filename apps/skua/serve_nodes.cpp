@@ -41,7 +41,7 @@ constexpr std::chrono::seconds kNodesCheck{5};
 
 std::vector<postgres::Node> nodes_of(const std::string& url) {
   postgres::Session session(url, postgres::process_name("skua serve"));
-  return postgres::read_nodes(session);
+  return postgres::require_nodes(session);
 }
 
 /// To be read after the nodes: a move that comes between changes the nodes.
@@ -53,11 +53,7 @@ std::vector<postgres::GroupMove> moves_of(const std::string& url) {
 /// Notices that nodes were added or removed.
 class NodeList {
  public:
-  explicit NodeList(std::string url) : url_(std::move(url)), nodes_(nodes_of(url_)) {
-    if (nodes_.empty()) {
-      throw postgres::NodeError("this query database has no nodes: add one with `skua nodes add`");
-    }
-  }
+  explicit NodeList(std::string url) : url_(std::move(url)), nodes_(nodes_of(url_)) {}
 
   const std::vector<postgres::Node>& nodes() const { return nodes_; }
 
@@ -66,6 +62,8 @@ class NodeList {
     next_check_ = now + kNodesCheck;
     try {
       return nodes_of(url_) != nodes_;
+    } catch (const postgres::NodeError&) {
+      return true;  // all nodes were removed
     } catch (const postgres::SqlError&) {
       // The parts that read the query database report it.
       return false;

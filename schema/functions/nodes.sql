@@ -49,19 +49,21 @@ $$;
 COMMENT ON FUNCTION skua.network_projections() IS 'The projections of a query database. sum: the sum over the nodes of the columns that are not in the key. rows: the rows of all nodes. computed: the query database computes it, and the nodes have none. stores_only_sums: the tables of a node have nothing but the sums.';
 
 -- postgres_fdw sends no condition on LEAST or COALESCE to a node, so that a question would read the whole table. Nodes have an index on
--- the first expression, and `skua index add names` makes one on the second. for_query_database() in
--- libs/database/postgres/query_database.cpp writes the columns in place of the expressions.
+-- the first expression, and `skua index add names` makes one on the second. A subquery about an account would ask all nodes for each account.
+-- for_query_database() in libs/database/postgres/query_database.cpp writes the columns in place of the expressions.
 CREATE OR REPLACE FUNCTION skua.computed_column(table_name text)
 RETURNS TABLE (name text, type text, expression text, help text)
 LANGUAGE sql STABLE AS $$
   SELECT c.name, c.type, c.expression, c.help FROM (VALUES
     ('sort_at', 'timestamptz', 'least(t.created_at, t.indexed_at)', 'The earlier one of created_at and indexed_at.', '{created_at,indexed_at}'::text[]),
-    ('handle_or_did', 'text', 'coalesce(t.handle, t.did)', 'The handle, or the DID of an account without one.', '{handle,did}')
+    ('handle_or_did', 'text', 'coalesce(t.handle, t.did)', 'The handle, or the DID of an account without one.', '{handle,did}'),
+    ('account_created_at', 'timestamptz', '(SELECT i.created_at FROM skua.identities AS i WHERE i.did = t.did)',
+     'The time at which the DID was registered, if it is known.', '{handle,did}')
   ) AS c(name, type, expression, help, columns)
   WHERE (SELECT count(*) FROM pg_attribute AS a
          WHERE a.attrelid = format('bsky.%I', computed_column.table_name)::regclass AND a.attname = ANY (c.columns)) = 2
 $$;
-COMMENT ON FUNCTION skua.computed_column(text) IS 'The column that a table of a query database has and those of the nodes do not: they compute it. No row: it has none.';
+COMMENT ON FUNCTION skua.computed_column(text) IS 'The columns that a table of a query database has and those of the nodes do not: they compute them.';
 
 -- On a node.
 
@@ -124,7 +126,7 @@ BEGIN
   LOOP
     EXECUTE format('CREATE OR REPLACE VIEW node_ranges.%I AS SELECT %s%s FROM bsky.%I AS t WHERE t.%I >= %s%s',
       format('%s_%s_%s', part.name, part.first_group, part.last_group), skua.range_columns(part.name),
-      coalesce((SELECT format(', %s AS %I', c.expression, c.name) FROM skua.computed_column(part.name) AS c), ''),
+      coalesce((SELECT string_agg(format(', %s AS %I', c.expression, c.name), '' ORDER BY c.name) FROM skua.computed_column(part.name) AS c), ''),
       part.name, part.key_column, skua.group_bound(part.first_group, groups.group_shift),
       CASE WHEN part.last_group = 63 THEN ''
         ELSE format(' AND t.%I < %s', part.key_column, skua.group_bound(part.last_group + 1, groups.group_shift)) END);
@@ -200,7 +202,7 @@ BEGIN
   END LOOP;
 END
 $$;
-COMMENT ON FUNCTION skua.add_computed_column(text) IS 'Adds the column that a table of a query database has and those of the nodes do not.';
+COMMENT ON FUNCTION skua.add_computed_column(text) IS 'Adds the columns that a table of a query database has and those of the nodes do not.';
 REVOKE EXECUTE ON FUNCTION skua.add_computed_column(text) FROM PUBLIC;
 
 -- A role that does not own the database sets them for itself only.

@@ -113,6 +113,9 @@ class Nodes(Backfill):
         # Each account is asked for in one node only.
         plan = ask.run(f"explain select * from bsky.likes where actor_id = (select id from bsky.actors where did = '{account}')")
         self.assertIn("likes_0_31", plan)
+        # Each node joins its posts with its accounts, and sends those of the last day only.
+        plan = ask.run("explain (verbose) select count(*) from bsky.posts_view where sort_at > (select now() - interval '1 day')")
+        self.assertEqual(len(re.findall(r"Remote SQL: .*posts_\d+_\d+ \w+ INNER JOIN node_ranges.actors_.*sort_at > ", plan)), 2, plan)
         for command in (["run", "--relay", "ws://127.0.0.1:1"], ["retention", "apply"], ["verify"], ["dead-letters", "list"],
                         ["consumers", "run"], ["retention", "list"], ["source", "list"]):
             self.assertTrue(self.skua(ask, *command, code=1).says("this is a query database"))

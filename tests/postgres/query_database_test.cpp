@@ -25,6 +25,12 @@ TEST(QueryDatabase, definitions_read_the_name_of_an_account) {
             "SELECT coalesce(p.handle, p.did) FROM bsky.actors a, shown p");
 }
 
+TEST(QueryDatabase, definitions_read_the_age_of_an_account) {
+  EXPECT_EQ(for_query_database("SELECT (SELECT i.created_at FROM skua.identities i WHERE i.did = "
+                               "a.did) AS age FROM bsky.actors a"),
+            "SELECT a.account_created_at AS age FROM bsky.actors a");
+}
+
 TEST(QueryDatabase, a_join_with_a_projection_is_an_aggregate_of_one_row) {
   EXPECT_EQ(for_query_database("LEFT JOIN bsky.actor_stats stats ON stats.actor_id = a.id;\n"),
             "LEFT JOIN LATERAL (SELECT max(stats.followers) AS followers, max(stats.follows) AS "

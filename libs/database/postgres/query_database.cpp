@@ -116,6 +116,14 @@ std::vector<Node> read_nodes(Session& session) {
   return session.query<Node>(sql::nodes_read);
 }
 
+std::vector<Node> require_nodes(Session& session) {
+  auto nodes = read_nodes(session);
+  if (nodes.empty()) {
+    throw NodeError("this query database has no nodes: add one with `skua nodes add`");
+  }
+  return nodes;
+}
+
 std::vector<GroupMove> read_moves(Session& session) {
   return session.query<GroupMove>(sql::nodes_moves);
 }
@@ -163,7 +171,11 @@ std::string for_query_database(const std::string& sql) {
                                   std::regex::icase);
   static const std::regex active(R"((\w+)\.active IS NOT FALSE)", std::regex::icase);
   static const std::regex since(R"(([<>]=? )(now\(\) - interval '[^']+'))", std::regex::icase);
+  static const std::regex registered(
+      R"(\(SELECT (\w+)\.created_at FROM skua\.identities \1 WHERE \1\.did = (\w+)\.did\))",
+      std::regex::icase);
   std::string text = std::regex_replace(sql, earlier, "$1.sort_at");
+  text = std::regex_replace(text, registered, "$2.account_created_at");
   text = std::regex_replace(text, active, "$1.active IS DISTINCT FROM false");
   text = std::regex_replace(text, since, "$1(SELECT $2)");
   for (const std::string& alias : aliases_of_actors(sql)) {

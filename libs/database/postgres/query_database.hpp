@@ -36,6 +36,9 @@ bool is_query_database(Session& session);
 /// Returns the nodes of this database by name. The role skua_reader may not read them.
 std::vector<Node> read_nodes(Session& session);
 
+/// Returns the nodes of this query database. Throws NodeError if it has none.
+std::vector<Node> require_nodes(Session& session);
+
 /// A move of groups that the query database follows: their changes before the first position are in
 /// the change log of one node, and those from the second one on in that of the other node.
 struct GroupMove {

@@ -105,9 +105,12 @@ class NodeConsumers(Backfill):
         self.assertEqual(len(set(identifiers)), len(identifiers))
         self.assertTrue(identifiers[0].startswith("hook:n"), identifiers[0])
         # Each serves its own consumers.
-        self.assertEqual(self.call(server, "fetch", own, 401, consumer="own")["error"], "Unauthorized")
+        self.assertEqual(self.call(server, "fetch", own, 409, consumer="own"),
+                         {"error": "OtherDatabase", "message": "this consumer was added with the database of a node: ask the `skua serve` of that database"})
         server_of_node = self.serve(nodes[1])
-        self.assertEqual(self.call(server_of_node, "fetch", token, 401)["error"], "Unauthorized")
+        self.assertEqual(self.call(server_of_node, "fetch", token, 409),
+                         {"error": "OtherDatabase", "message": "this consumer was added with the query database: ask the `skua serve` of that database"})
+        self.assertEqual(self.call(server_of_node, "fetch", own, 401)["error"], "Unauthorized")
         self.assertGreater(len(self.call(server_of_node, "fetch", own, consumer="own")["changes"]), 5)
         # Refusals, and changes that come while a fetch waits.
         self.assertEqual(self.call(server, "fetch", "other", 401)["error"], "Unauthorized")

@@ -155,10 +155,16 @@ bool PullLog::try_answer(postgres::Session& session, PullWaiting& waiting) {
 bool PullLog::answer(postgres::Session& session, PullWaiting& waiting) {
   const auto consumer = consumers::find_leased_consumer(session, waiting.request.consumer);
   const auto& authorization = waiting.exchange->request().authorization;
-  if (!consumer || consumer->is_webhook || !node_.serves(*consumer) ||
-      !has_token(authorization, *consumer)) {
+  if (!consumer || consumer->is_webhook || !has_token(authorization, *consumer)) {
     return refuse(waiting,
                   {401, "Unauthorized", "there is no pull consumer with this name and token"});
+  }
+  if (!node_.serves(*consumer)) {
+    return refuse(waiting, {409, "OtherDatabase",
+                            fmt::format("this consumer was added with {}: ask the `skua serve` of "
+                                        "that database",
+                                        consumer->of_network ? "the query database"
+                                                             : "the database of a node")});
   }
   if (waiting.request.action == PullAction::Fetch) return fetch(session, waiting, *consumer);
   end_lease(session, waiting, *consumer);

@@ -195,6 +195,22 @@ TEST(Report, has_all_sections) {
   EXPECT_THAT(text, Not(HasSubstr("every")));
 }
 
+TEST(Report, of_a_query_database_has_its_nodes) {
+  Model model;
+  model.add(made_answer(Page::Health, R"({"status":"ready","reasons":[],"warnings":[]})"));
+  model.add(made_answer(Page::Process, R"({"sources":[],"workers":[],"collections":[]})"));
+  model.add(made_answer(Page::Status, made_network()));
+  const Snapshot snapshot = model.snapshot(kMadeStart + 1s);
+  const std::string text = text_of(make_report(snapshot, kOrigin, 120));
+  EXPECT_THAT(text, HasSubstr("nodes 2   cannot be read 1   oldest 3"));
+  EXPECT_THAT(text, HasSubstr("Nodes [2]  no node owns the groups 62-63"));
+  EXPECT_THAT(text, HasSubstr("cannot be read: could not connect to server"));
+  EXPECT_LT(text.find("east"), text.find("west")) << "rows that need attention are first";
+  EXPECT_THAT(text, Not(HasSubstr("Workers [3]")));
+  const Frame frame = make_frame(snapshot, view_of(section::kWorkers), kOrigin, {24, 80});
+  EXPECT_THAT(text_of(frame.lines), HasSubstr("Each node has its own: see its pages."));
+}
+
 // ---- Every content in every size ----
 
 const std::vector<Size> kSizes = {{0, 0},    {1, 1},    {1, 200},  {200, 1}, {2, 10},   {3, 20},

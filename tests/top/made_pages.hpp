@@ -31,6 +31,15 @@ inline Answer made_failure(Page page, std::string failure, std::chrono::millisec
   return answer;
 }
 
+/// `/status` of a query database with a node that cannot be read.
+inline std::string made_network() {
+  return R"({"nodes":[{"name":"west","groups":"0-31","read_up_to":"2026-06-15 12:00:00",
+    "age_seconds":3,"references_wait":true,"has_filter":false,"kept":"","problem":null},
+    {"name":"east","groups":"32-61","read_up_to":null,"age_seconds":null,"references_wait":false,
+    "has_filter":false,"kept":"","problem":"could not connect to server"}],
+    "missing_groups":"62-63","move":""})";
+}
+
 /// `/status/process` of a process that handles so many events a second. `text` is in the names.
 inline std::string made_process(double per_second, std::string_view text = "",
                                 bool is_quiet = false) {

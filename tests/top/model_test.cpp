@@ -86,6 +86,27 @@ TEST(Model, shows_the_database) {
   EXPECT_EQ(snapshot.posts[0].text, "Hello");
 }
 
+TEST(Model, shows_the_nodes_of_a_query_database) {
+  Model model;
+  model.add(made_answer(Page::Health, R"({"status":"ready","reasons":[],"warnings":[]})"));
+  model.add(made_answer(Page::Process, R"({"sources":[],"workers":[],"collections":[]})"));
+  model.add(made_answer(Page::Status, made_network()));
+  model.add(made_answer(Page::Latest, "{}", {}, 404));
+  const Snapshot snapshot = model.snapshot(kMadeStart);
+  ASSERT_TRUE(snapshot.network);
+  ASSERT_EQ(snapshot.network->nodes.size(), 2U);
+  const auto& [west, east] = std::pair(snapshot.network->nodes[0], snapshot.network->nodes[1]);
+  EXPECT_EQ(west.name + " " + west.groups, "west 0-31");
+  EXPECT_EQ(west.read_up_to, "2026-06-15 12:00:00");
+  EXPECT_EQ(west.age, 3);
+  EXPECT_TRUE(west.references_wait);
+  EXPECT_EQ(east.problem, "could not connect to server");
+  EXPECT_FALSE(east.age);
+  EXPECT_EQ(snapshot.network->missing_groups, "62-63");
+  EXPECT_FALSE(snapshot.database_pages.failing_for);
+  EXPECT_FALSE(snapshot.database);
+}
+
 TEST(Model, knows_nothing_before_the_first_answer) {
   const Snapshot snapshot = Model().snapshot(kMadeStart);
   EXPECT_EQ(snapshot.state, "");

@@ -21,7 +21,7 @@ embed_all(js "${js}")
 embed_all(svg "image/svg+xml")
 embed(/charts.js "${js}" ${CHARTS})
 file(WRITE ${OUTPUT} "// Made of libs/operations/pages/dashboard by libs/operations/pages/embed_assets.cmake.
-#include \"pages/pages.hpp\"
+#include \"pages/dashboard.hpp\"
 
 namespace skua::pages {
 

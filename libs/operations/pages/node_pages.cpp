@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/problem.hpp"
+#include "base/time.hpp"
+#include "pages/dashboard.hpp"
 
 namespace skua::pages {
 namespace {
@@ -16,8 +18,8 @@ using http_server::Exchange;
 using http_server::Method;
 using http_server::Response;
 
-/// The time between two reads of the nodes.
-constexpr std::chrono::seconds kNodesRead{5};
+/// The time between two reads of the nodes, and between two samples of the metrics.
+constexpr std::chrono::seconds kNodesRead = History::kInterval;
 
 Health health_of(const std::optional<status::NetworkStatus>& network, const std::string& error) {
   Health health;
@@ -52,6 +54,11 @@ NodePages::NodePages(postgres::Runtime& runtime, ReadMetrics metrics)
               }) {}
 
 std::chrono::milliseconds NodePages::round(postgres::LazySession& session) {
+  samples_.with([this](Samples& samples) {
+    const auto all = metrics_();
+    samples.history.add(all, system_clock().now());
+    samples.process.add(all, std::chrono::steady_clock::now());
+  });
   try {
     Observation now{status::read_network_status(session.get()), {}};
     observation_.with([&](Observation& last) { last = std::move(now); });
@@ -66,6 +73,18 @@ NodePages::Observation NodePages::observation() const {
   return observation_.with([](const Observation& last) { return last; });
 }
 
+std::vector<status::LabelledMetric> NodePages::metrics() const {
+  const auto [network, error] = observation();
+  auto all = metrics_();
+  for (auto& metric : problem_metrics(health_of(network, error))) {
+    all.push_back(std::move(metric));
+  }
+  if (network) {
+    for (auto& metric : status::values_of_network(*network)) all.push_back(std::move(metric));
+  }
+  return all;
+}
+
 void NodePages::add_routes(http_server::Server::Routes& routes) {
   const auto add = [&](const char* path, std::function<Response()> response) {
     routes[path] = {Method::Get, [response](const std::shared_ptr<Exchange>& exchange) {
@@ -78,17 +97,22 @@ void NodePages::add_routes(http_server::Server::Routes& routes) {
     return ready_response(health_of(network, error));
   });
   add("/metrics", [this] {
-    const auto [network, error] = observation();
-    auto all = metrics_();
-    for (auto& metric : problem_metrics(health_of(network, error))) {
-      all.push_back(std::move(metric));
-    }
-    if (network) {
-      for (auto& metric : status::values_of_network(*network)) all.push_back(std::move(metric));
-    }
     return Response{.content_type = "text/plain; version=0.0.4",
-                    .body = status::prometheus_text(all)};
+                    .body = status::prometheus_text(metrics())};
   });
+  add("/status/process", [this] {
+    return Response{.body = samples_.with([this](const Samples& samples) {
+      return samples.process.json(metrics(), {}, std::chrono::steady_clock::now());
+    })};
+  });
+  routes["/history"] = {
+      Method::Get, [this](const std::shared_ptr<Exchange>& exchange) {
+        const auto names = http_server::parameters(exchange->request(), "metric");
+        exchange->answer(Response{.body = samples_.with([&](const Samples& samples) {
+          return samples.history.json(names);
+        })});
+      }};
+  add_dashboard(routes, "serve (nodes)");
   add("/status", [this] {
     const auto [network, error] = observation();
     if (network) return Response{.body = status::network_json(*network).dump()};

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time.hpp"
+#include "pages/dashboard.hpp"
 #include "pages/health.hpp"
 #include "pages/latest.hpp"
 #include "postgres/outage.hpp"
@@ -48,22 +49,6 @@ std::optional<Observed::Outage> outage_now() {
       outage->reason};
 }
 
-/// The dashboard has this placeholder for the name of the command.
-constexpr std::string_view kCommand = "@command@";
-
-Response asset_response(const Asset& asset, std::string_view command) {
-  Response response{.content_type = std::string(asset.content_type),
-                    .body = std::string(asset.text)};
-  std::string& body = response.body;
-  for (auto at = body.find(kCommand); at != std::string::npos; at = body.find(kCommand, at)) {
-    body.replace(at, kCommand.size(), command);
-  }
-  // The icons may be cached, because the dashboard changes its icon when the process has ended and
-  // must have the icon by then.
-  if (asset.path.ends_with(".svg")) response.max_age = std::chrono::hours(1);
-  return response;
-}
-
 }  // namespace
 
 Pages::Pages(postgres::Runtime& runtime, Options options)
@@ -101,12 +86,7 @@ void Pages::add_routes(http_server::Server::Routes& routes) {
   routes[kLatest] = {Method::Get, [this](std::shared_ptr<Exchange> exchange) {
                        latest_.answer(std::move(exchange));
                      }};
-  for (const Asset& asset : dashboard_assets()) {
-    routes[std::string(asset.path)] = {Method::Get,
-                                       [&asset, this](const std::shared_ptr<Exchange>& exchange) {
-                                         exchange->answer(asset_response(asset, options_.command));
-                                       }};
-  }
+  add_dashboard(routes, options_.command);
 }
 
 void Pages::start() {

@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -24,18 +23,6 @@
 
 namespace skua::pages {
 
-/// A file of the dashboard. The build embeds the files (embed_assets.cmake).
-struct Asset {
-  std::string_view path;
-  std::string_view content_type;
-  std::string_view text;
-};
-
-/// Returns the files of `/`: the page, its style, scripts and icons, and the library for charts.
-/// The scripts read `/metrics`, `/health/ready`, `/status`, `/latest` and `/history`, and post to
-/// `/admin`.
-std::span<const Asset> dashboard_assets();
-
 /// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status`,
 /// `/status/process`, `/latest`, `/history`, and the dashboard at `/`, which shows them. One thread
 /// observes the process, even without requests, and answers `/health/ready`, `/metrics`,
@@ -44,8 +31,7 @@ std::span<const Asset> dashboard_assets();
 class Pages {
  public:
   struct Options {
-    /// The name of the command: `run`, `serve`, `serve --consumers` or `consumers`. The dashboard
-    /// shows the parts that this command has.
+    /// See add_dashboard.
     std::string command;
     /// The thread of the pages calls these functions. They must not wait for the database.
     std::function<ProcessState()> process;

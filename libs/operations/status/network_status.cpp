@@ -44,9 +44,13 @@ nlohmann::json network_json(const NetworkStatus& status) {
     nodes.push_back({{"name", node.name},
                      {"groups", groups_of(node)},
                      {"read_up_to", nullptr},
+                     {"age_seconds", nullptr},
                      {"references_wait", node.has_waiting},
+                     {"has_filter", node.has_filter},
+                     {"kept", node.kept},
                      {"problem", nullptr}});
     if (node.read_up_to) nodes.back()["read_up_to"] = *node.read_up_to;
+    if (node.age) nodes.back()["age_seconds"] = *node.age;
     if (!node.problem.empty()) nodes.back()["problem"] = node.problem;
   }
   return {{"nodes", nodes},

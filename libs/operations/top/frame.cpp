@@ -57,18 +57,33 @@ Line view_text(const View& view) {
   return line;
 }
 
+using Figures = std::vector<std::pair<const char*, std::string>>;
+
+Figures figures_of(const Snapshot::Network& network) {
+  const auto failed =
+      std::ranges::count_if(network.nodes, [](const auto& node) { return !node.problem.empty(); });
+  std::optional<double> age;
+  for (const auto& node : network.nodes) age = std::max(age, node.age);
+  return {{"nodes", fmt::format("{}", network.nodes.size())},
+          {"cannot be read", fmt::format("{}", failed)},
+          {"oldest", seconds_text(age)}};
+}
+
+Figures figures_of(const Snapshot& snapshot) {
+  if (snapshot.network) return figures_of(*snapshot.network);
+  return {{"events/s", number_text(snapshot.events_per_second, 1)},
+          {"rows/s", number_text(snapshot.rows_per_second, 1)},
+          {"lag", seconds_text(snapshot.lag)},
+          {"p50", seconds_text(snapshot.commit_p50)},
+          {"p99", seconds_text(snapshot.commit_p99)},
+          {"in flight", number_text(snapshot.in_flight)},
+          {"dead letters", number_text(snapshot.dead_letters)}};
+}
+
 /// Returns as many of the main numbers as fit into the line.
 Line numbers_line(const Snapshot& snapshot, std::size_t columns) {
-  const std::vector<std::pair<const char*, std::string>> numbers = {
-      {"events/s", number_text(snapshot.events_per_second, 1)},
-      {"rows/s", number_text(snapshot.rows_per_second, 1)},
-      {"lag", seconds_text(snapshot.lag)},
-      {"p50", seconds_text(snapshot.commit_p50)},
-      {"p99", seconds_text(snapshot.commit_p99)},
-      {"in flight", number_text(snapshot.in_flight)},
-      {"dead letters", number_text(snapshot.dead_letters)}};
   Line line;
-  for (const auto& [name, value] : numbers) {
+  for (const auto& [name, value] : figures_of(snapshot)) {
     Line part(name, Style::Quiet);
     part.add(" ").add(value, Style::Strong);
     const std::size_t gap = line.width() == 0 ? 0 : 3;
@@ -190,6 +205,7 @@ std::vector<Line> side_by_side(const std::vector<Line>& left, const std::vector<
 std::vector<Line> make_overview(const Snapshot& snapshot, std::size_t rows, std::size_t columns) {
   Numbers above = {section::kSources};
   if (!snapshot.problems.empty()) above.insert(above.begin(), section::kProblems);
+  if (snapshot.network) return stacked(parts_of(above, snapshot, columns), rows, columns);
   const Numbers left = {section::kWorkers, section::kCollections, section::kBackfill};
   const Numbers right = {section::kConsumers, section::kDeadLetters, section::kDatabase,
                          section::kPosts};
@@ -284,7 +300,8 @@ std::vector<Line> make_report(const Snapshot& snapshot, const Origin& origin, st
   std::vector<Line> lines = {title_line(snapshot, view, origin, {}, columns),
                              numbers_line(snapshot, columns)};
   if (auto notice = notice_line(snapshot, view, columns)) lines.push_back(std::move(*notice));
-  for (std::size_t number = 1; number <= kSections; ++number) {
+  const std::size_t last = snapshot.network ? section::kSources : kSections;
+  for (std::size_t number = 1; number <= last; ++number) {
     Section section = make_section(number, snapshot, columns);
     const std::size_t most = number == section::kProblems ? section.lines.size() : kRowsOfReport;
     const std::size_t visible = std::min(section.lines.size(), section.heads + most);

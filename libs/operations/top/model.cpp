@@ -167,9 +167,25 @@ std::optional<FirstSize> first_size(const json& page, std::chrono::steady_clock:
   return first;
 }
 
+Snapshot::Network network_of(const json& page) {
+  Snapshot::Network network{.nodes = {},
+                            .missing_groups = text_field(page, "missing_groups"),
+                            .move = text_field(page, "move")};
+  for (const json& row : rows_field(page, "nodes")) {
+    network.nodes.push_back({text_field(row, "name"), text_field(row, "groups"),
+                             text_field(row, "read_up_to"), number_field(row, "age_seconds"),
+                             true_field(row, "references_wait"), text_field(row, "problem")});
+  }
+  return network;
+}
+
 /// Reads `/status`, which arrived at `at`.
 void read_status(const json& page, const std::optional<FirstSize>& first,
                  std::chrono::steady_clock::time_point at, Snapshot& snapshot) {
+  if (field(page, "nodes") != nullptr) {
+    snapshot.network = network_of(page);
+    return;
+  }
   for (const json& each : rows_field(page, "consumers")) {
     snapshot.consumers.push_back({text_field(each, "name"), text_field(each, "kind"),
                                   text_field(each, "state"), number_field(each, "lag_seconds"),
@@ -280,6 +296,8 @@ Snapshot Model::snapshot(TimePoint now) const {
     read_status(body(Page::Status), first_size_, *answered_at, snapshot);
   }
   read_latest(body(Page::Latest), snapshot);
+  // A query database has no newest rows of its own, and no such page.
+  if (snapshot.network) snapshot.database_pages = contact(Page::Status, Page::Status, now);
   return snapshot;
 }
 

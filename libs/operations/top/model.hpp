@@ -54,6 +54,26 @@ struct Snapshot {
     std::vector<std::pair<std::string, double>> dropped;
   };
 
+  /// A node of a query database.
+  struct Node {
+    std::string name;
+    std::string groups;
+    std::string read_up_to;
+    Number age;
+    bool references_wait = false;
+    /// Why the node cannot be read; empty if it can.
+    std::string problem;
+  };
+
+  /// The nodes of a query database.
+  struct Network {
+    std::vector<Node> nodes;
+    /// The groups that no node owns; empty if each has a node.
+    std::string missing_groups;
+    /// The move that is under way; empty if there is none.
+    std::string move;
+  };
+
   struct Worker {
     std::string name;
     Number queued;
@@ -153,6 +173,8 @@ struct Snapshot {
   Number in_flight;
   Number dead_letters;
   std::vector<Source> sources;
+  /// Nothing: the process does not serve a query database.
+  std::optional<Network> network;
   std::vector<Worker> workers;
   /// The collections with operations, the most frequent first.
   std::vector<Collection> collections;

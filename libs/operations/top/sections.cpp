@@ -213,6 +213,29 @@ Section sources_section(const Snapshot& snapshot, std::size_t width) {
   return section_of("Sources", "", table, width, "This process reads no source.");
 }
 
+Section nodes_section(const Snapshot::Network& network, std::size_t width) {
+  Table table({{"node"}, {"groups"}, {"read up to (UTC)", false, 70}, {"age", true}, {"state"}});
+  auto nodes = network.nodes;
+  std::stable_partition(nodes.begin(), nodes.end(),
+                        [](const auto& node) { return !node.problem.empty(); });
+  for (const auto& node : nodes) {
+    const bool is_read = node.problem.empty();
+    const std::string state = node.references_wait ? "references wait" : "read";
+    table.add({{node.name},
+               {node.groups},
+               {node.read_up_to.empty() ? "-" : node.read_up_to},
+               {seconds_text(node.age)},
+               {is_read ? state : "cannot be read: " + node.problem,
+                is_read ? Style::Good : Style::Bad}});
+  }
+  std::string note;
+  if (!network.missing_groups.empty()) {
+    note = fmt::format("no node owns the groups {}", network.missing_groups);
+  }
+  if (!network.move.empty()) note += (note.empty() ? "" : "; ") + network.move;
+  return section_of("Nodes", note, table, width, "There are no nodes.");
+}
+
 Section workers_section(const Snapshot& snapshot, std::size_t width) {
   Section section{"Workers", "events in the queues of each worker", {}, 1};
   std::vector<Group> groups;
@@ -345,6 +368,11 @@ Section make_section(std::size_t number, const Snapshot& snapshot, std::size_t w
                                   backfill_section,    database_section,  posts_section};
   static_assert(kMakers.size() == kSections);
   Section section = kMakers.at(number - 1)(snapshot, width);
+  if (snapshot.network && number == section::kSources) {
+    section = nodes_section(*snapshot.network, width);
+  } else if (snapshot.network && number > section::kSources) {
+    section = {section.title, "", {Line("Each node has its own: see its pages.", Style::Quiet)}};
+  }
   for (Line& line : section.lines) line.cut(width);
   return section;
 }

@@ -27,6 +27,7 @@ inline constexpr std::size_t kSections = 9;
 /// The names of the section numbers, for `make_section`.
 namespace section {
 inline constexpr std::size_t kProblems = 1;
+/// The sources of a process, or the nodes of a query database.
 inline constexpr std::size_t kSources = 2;
 inline constexpr std::size_t kWorkers = 3;
 inline constexpr std::size_t kCollections = 4;
@@ -38,7 +39,8 @@ inline constexpr std::size_t kPosts = 9;
 }  // namespace section
 
 /// Makes a section. Rows that need attention come first, because a small screen shows only the
-/// first rows. Pure.
+/// first rows. The sections after the nodes of a query database say that each node has its own.
+/// Pure.
 Section make_section(std::size_t number, const Snapshot& snapshot, std::size_t width);
 
 }  // namespace skua::top

@@ -4,6 +4,7 @@ import { showLatest, showStatus } from "/database.js";
 import { hasRole } from "/elements.js";
 import { markSections, readPage } from "/freshness.js";
 import { historyQuery, makeCharts, showHistory } from "/history.js";
+import { showNodes } from "/nodes.js";
 import { showMetrics } from "/process.js";
 import { showHealth, showState } from "/state.js";
 
@@ -17,7 +18,7 @@ async function readHealth() {
   showState();
 }
 
-const readDatabase = () => Promise.all([readPage("/status", showStatus), readPage("/latest", showLatest)]);
+const readDatabase = () => hasRole("nodes") ? readPage("/status", showNodes) : Promise.all([readPage("/status", showStatus), readPage("/latest", showLatest)]);
 
 /** Calls a function now, after each interval, and when the page becomes visible, one call at a time. */
 function repeat(every, read) {
@@ -37,14 +38,15 @@ function repeat(every, read) {
 
 const ifVisible = (read) => async () => document.hidden || read();
 
-// Sections of other commands are removed.
-document.querySelectorAll("[data-only]").forEach((section) => section.dataset.only.split(" ").some(hasRole) || section.remove());
+// Parts of other commands are removed.
+document.querySelectorAll("[data-only]").forEach((part) => part.dataset.only.split(" ").some(hasRole) || part.remove());
+document.querySelectorAll("[data-without]").forEach((part) => hasRole(part.dataset.without) && part.remove());
 document.querySelector("h1").textContent = `skua ${document.body.dataset.command}`;
 // The icon is loaded now, because it is needed when the process has ended.
 new Image().src = "/icon-problem.svg";
 
 makeCharts();
-startActions(readDatabase);
+if (!hasRole("nodes")) startActions(readDatabase);
 repeat(kProcessEvery, readHealth);
 repeat(kProcessEvery, ifVisible(() => readPage("/metrics", showMetrics)));
 repeat(kDatabaseEvery, ifVisible(readDatabase));

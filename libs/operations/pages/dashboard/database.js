@@ -5,7 +5,8 @@ import { bytes, dateText, number, seconds } from "/text.js";
 
 /** Only `skua serve` without `--consumers` leaves out projections. */
 const hasProjections = hasRole("run") || hasRole("consumers");
-byId("consumers").closest("section").querySelector("h2").textContent = hasProjections ? "Consumers" : "Webhooks and pull consumers";
+const heading = byId("consumers")?.closest("section").querySelector("h2");
+if (heading) heading.textContent = hasProjections ? "Consumers" : "Webhooks and pull consumers";
 
 /** The sizes in the first answer after the page was opened. */
 let first = null;

@@ -56,7 +56,7 @@ class Groups(Backfill):
     def check_halves(self, one, halves, contents=("rows", "json_of")):
         for content in (getattr(self, name) for name in contents):
             whole, parts = content(one), [content(database) for database in halves]
-            self.assertGreater(min(len(part) for part in parts), 50)
+            self.assertGreater(min(len(part) for part in parts), 30)
             self.assertEqual(parts[0] + parts[1], whole)
         for database, owned in zip(halves, HALVES.values()):
             with_rows = database.run("select distinct bsky.account_group(did) from bsky.all_records").split()

@@ -135,6 +135,11 @@ def skua(db, *command):
     subprocess.run([BIN / "skua", *command], check=True, env={**os.environ, "SKUA_DATABASE_URL": db.url}, stdout=subprocess.DEVNULL)
 
 
+def arguments_for(post):
+    """The arguments of the questions, as commands of psql."""
+    return f"{variables()}\\set post {post}\n\\set words 'word7 word40'\n"
+
+
 def questions(server, records, accounts, rounds):
     db = migrated(server, "questions")
     start = time.monotonic()
@@ -146,8 +151,7 @@ def questions(server, records, accounts, rounds):
         print(f"  {report.figure('records', db.value('select count(*) from bsky.all_records'), 'd')} records,"
               f" made in {time.monotonic() - start:.0f} s", flush=True)
         for name, query in questions_of_the_document().items():
-            arguments = f"{variables()}\\set post {post}\n\\set words 'word7 word40'\n"
-            print_times(name, times_of(db, query, rounds, arguments), report)
+            print_times(name, times_of(db, query, rounds, arguments_for(post)), report)
 
 
 def sent_to_nodes(query):
@@ -172,12 +176,12 @@ def nodes(server, records, accounts, rounds):
         skua(db, "consumers", "run-until-idle")
         db.run("vacuum (analyze)")
     ask.run("select skua.refresh_collections()")
-    arguments = f"{variables()}\\set post {post}\n\\set words 'word7 word40'\n"
+    arguments = arguments_for(post)
     ratios = []
     with Report("records", *questions_of_the_document()) as report:
-        expected = one.value("select count(*) from bsky.all_records")
-        print(f"  {report.figure('records', ask.value('select count(*) from bsky.all_records'), 'd')} records of two nodes", flush=True)
-        if ask.value("select count(*) from bsky.all_records") != expected:
+        expected, found = (db.value("select count(*) from bsky.all_records") for db in (one, ask))
+        print(f"  {report.figure('records', found, 'd')} records of two nodes", flush=True)
+        if found != expected:
             raise SystemExit(f"one database has {expected} records")
         for name, query in questions_of_the_document().items():
             sent = sent_to_nodes(query)

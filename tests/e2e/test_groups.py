@@ -56,7 +56,7 @@ class Groups(Backfill):
     def check_halves(self, one, halves, contents=("rows", "json_of")):
         for content in (getattr(self, name) for name in contents):
             whole, parts = content(one), [content(database) for database in halves]
-            self.assertGreater(min(len(part) for part in parts), 30)
+            self.assertGreater(min(len(part) for part in parts), 50)
             self.assertEqual(parts[0] + parts[1], whole)
         for database, owned in zip(halves, HALVES.values()):
             with_rows = database.run("select distinct bsky.account_group(did) from bsky.all_records").split()
@@ -68,7 +68,7 @@ class Groups(Backfill):
 
     def test_the_stream(self):
         network = self.live_network()
-        seq = network.steps(300)["seq"]
+        seq = network.steps(400)["seq"]
         one, *halves = (self.database() for _ in range(3))
         for database, options in zip((one, *halves), ([], *(["--groups", text] for text in HALVES))):
             self.assertEqual(self.follow(database, network, seq, "--cursor", "oldest", *options).stop(), 0)

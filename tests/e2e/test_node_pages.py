@@ -14,8 +14,8 @@ class NodePages(InBrowser, Backfill):
     joined, live_network, follow = test_nodes.Nodes.joined, test_nodes.Nodes.live_network, test_nodes.Nodes.follow
     serve = test_serve.ServeTest.serve
 
-    def report(self, ask, program, code):
-        return "\n".join(self.skua(ask, "top", "--once", "--http", Pages(program).address, code=code).output())
+    def report(self, ask, program):
+        return "\n".join(self.skua(ask, "top", "--once", "--http", Pages(program).address).output())
 
     def row(self, name):
         return self.row_with("#nodes", name)
@@ -40,7 +40,7 @@ class NodePages(InBrowser, Backfill):
         self.shows("a chart", lambda: any(value is not None for value in self.script(
             "(Chart.getChart('clients') || {data: {datasets: [{data: []}]}}).data.datasets[0].data")))
         self.check_phone("#nodes")
-        text = self.report(ask, server, 0)
+        text = self.report(ask, server)
         self.assertRegex(text, r"^skua top  ready  ")
         self.assertRegex(text, r"(?m)^nodes 2   cannot be read 0   oldest \d")
         self.assertRegex(text, r"(?m)^n1 +32-63 +- +- +read$")
@@ -48,7 +48,7 @@ class NodePages(InBrowser, Backfill):
         self.shows("the failure", lambda: "cannot be read" in self.cell(self.row("n1"), "state"))
         self.shows("the warning", lambda: self.title() == "ready, 1 warning · skua serve (nodes)")
         self.assertIn("node-failed", self.text("#problem-list"))
-        self.assertRegex(self.report(ask, server, 0), r"(?m)^n1 +32-63 .* cannot be read: ")
+        self.assertRegex(self.report(ask, server), r"(?m)^n1 +32-63 .* cannot be read: ")
         status, text = Pages(server).get("/history?metric=skua_feed_streams")
         self.assertEqual((status, list(json.loads(text)["metrics"])), (200, ["skua_feed_streams"]))
         self.assertEqual(self.browser.log(), [])

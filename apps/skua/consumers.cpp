@@ -353,18 +353,42 @@ int attempt(const Invocation& invocation, const char* command, const std::string
   return attempt_in(databases, command, done, action);
 }
 
-/// Opens the databases for a new consumer. Throws ConsumerError if one of several has a consumer of
-/// this name, before any of them is changed.
-ConsumerDatabases open_for_new(const Invocation& invocation) {
-  auto databases = open_consumers(invocation, Access::Write);
-  if (!are_nodes(databases)) return databases;
+/// Throws ConsumerError if a database has a consumer of this name.
+void refuse_existing(ConsumerDatabases& databases, const std::string& name) {
   for (ConsumerDatabase& database : databases) {
     try {
-      consumers::refuse_consumer(database.session, invocation[kConsumerName]);
+      consumers::refuse_consumer(database.session, name);
     } catch (const consumers::ConsumerError& error) {
       throw consumers::ConsumerError(database.prefix() + error.what());
     }
   }
+}
+
+/// Opens the databases for a new webhook or pull consumer. Throws ConsumerError if one of several
+/// has a consumer of this name, before any of them is changed.
+ConsumerDatabases open_for_leased(const Invocation& invocation) {
+  auto databases = open_consumers(invocation, Access::Write);
+  if (are_nodes(databases)) refuse_existing(databases, invocation[kConsumerName]);
+  return databases;
+}
+
+/// Opens the databases for a new projection: the nodes that have it already are left out, unless
+/// all have it. Throws ConsumerError if a webhook or pull consumer of one of them has the name.
+ConsumerDatabases open_for_projection(const Invocation& invocation) {
+  const std::string name = invocation[kConsumerName];
+  auto databases = open_consumers(invocation, Access::Write);
+  if (!are_nodes(databases)) return databases;
+  const auto has_it = [&](ConsumerDatabase& database) {
+    const auto found = consumers_named(database.session, name);
+    return !found.empty() && found.front().kind == "projection";
+  };
+  if (std::ranges::all_of(databases, has_it)) return databases;
+  std::erase_if(databases, [&](ConsumerDatabase& database) {
+    if (!has_it(database)) return false;
+    fmt::print("{}has {} already\n", database.prefix(), name);
+    return true;
+  });
+  refuse_existing(databases, name);
   return databases;
 }
 
@@ -451,7 +475,7 @@ int add_leased(const Invocation& invocation) {
       .first = first_change(invocation[kFrom].value_or(SettingValue{"live", kFrom.name}))};
   if (webhook) consumer.url = checked_url(*webhook);
   require_valid(consumer);
-  auto databases = open_for_new(invocation);
+  auto databases = open_for_leased(invocation);
   consumer.of_network = are_nodes(databases);
   if (std::holds_alternative<consumers::FromPosition>(consumer.first)) {
     require_one_log(databases, "--from");
@@ -489,7 +513,7 @@ int add_projection(const Invocation& invocation) {
                                   .overrides = new_overrides(invocation)};
   if (const auto lanes = invocation[kLanes]) consumer.lanes = *lanes;
   require_valid(consumer);
-  auto databases = open_for_new(invocation);
+  auto databases = open_for_projection(invocation);
   return attempt_in(databases, "add",
                     fmt::format("added {}: `skua run` builds its tables", consumer.name),
                     [&](postgres::Session& session) {

@@ -18,6 +18,7 @@
 #include "doctor/finding.hpp"
 #include "indexer_options.hpp"
 #include "postgres/connection_string.hpp"
+#include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
 #include "run_pages.hpp"
 #include "settings.hpp"
@@ -73,6 +74,16 @@ std::optional<bool> uses_database(const std::string& url, const std::string& pro
         .boolean(0, 0);
   } catch (const postgres::SqlError&) {
     return std::nullopt;
+  }
+}
+
+/// Returns false also if the database does not answer. The checks of the database say why.
+bool names_query_database(const std::string& url) {
+  try {
+    postgres::Session session(url, postgres::process_name("skua doctor"));
+    return postgres::is_query_database(session);
+  } catch (const postgres::SqlError&) {
+    return false;
   }
 }
 
@@ -135,13 +146,16 @@ int run_doctor(const Invocation& given) {
   Invocation invocation = given;
   doctor::Examination examination;
   const auto database = invocation[kDatabase];
-  examination.settings = running_settings(invocation, database);
-  examination.settings.examined = examined_text(invocation);
+  examination.is_query_database = database && names_query_database(*database);
+  if (!examination.is_query_database) {
+    examination.settings = running_settings(invocation, database);
+    examination.settings.examined = examined_text(invocation);
+    examination.targets = targets_of(invocation);
+  }
   if (database) {
     examination.database = doctor::DatabaseOptions{
         .url = *database, .needs = app::server_needs(durability(invocation))};
   }
-  examination.targets = targets_of(invocation);
   examination.http.ca_file = invocation[kCaFile];
   examination.http.connect_timeout = kHostLimit / 2;
   examination.http.total_timeout = kHostLimit;

@@ -12,6 +12,8 @@
 #include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "consumers/leases/leased_consumers.hpp"
+#include "consumers/own/own_projection.hpp"
+#include "consumers/own/projection_catalog.hpp"
 #include "database.hpp"
 #include "moves/group_move.hpp"
 #include "postgres/connection_string.hpp"
@@ -105,6 +107,22 @@ void share_consumers(postgres::Session& session) {
   }
 }
 
+/// Gives the projections of the query database that users added to the nodes that lack them.
+void share_projections(postgres::Session& session) {
+  const auto stored = consumers::read_stored_projections(session);
+  if (stored.empty()) return;
+  for (const auto& [node, problem] : tables::check_nodes(session)) {
+    if (!problem.empty()) continue;
+    postgres::Session of_node = postgres::open_node(node, "skua nodes");
+    for (const consumers::StoredProjection& one : stored) {
+      if (consumers::is_stored(of_node, one.name)) continue;
+      consumers::add_projection(of_node, consumers::read_own_projection(one.text));
+      fmt::print("the node {0} has the projection {1} now: `skua consumers add {1}` builds it\n",
+                 node.name, one.name);
+    }
+  }
+}
+
 postgres::Session open_query_database(const Invocation& invocation) {
   const std::string url = require_database(invocation);
   app::check_database_to_read(url);
@@ -126,6 +144,7 @@ int nodes_add(const Invocation& invocation) {
   tables::add_node(session, name, *url, *groups);
   fmt::print("the node {} owns the groups {}\n", name, groups->text());
   print_missing(session);
+  share_projections(session);
   share_consumers(session);
   return copy_list(session);
 }
@@ -201,6 +220,7 @@ int nodes_move(const Invocation& invocation) {
 int nodes_sync(const Invocation& invocation) {
   postgres::Session session = open_query_database(invocation);
   require_query_database(session);
+  share_projections(session);
   share_consumers(session);
   return copy_list(session);
 }

@@ -1,5 +1,6 @@
 #include "consumers/projections/projection.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -16,7 +17,9 @@
 #include "base/time.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
+#include "consumer_databases.hpp"
 #include "consumers/consumer_table.hpp"
+#include "consumers/own/network_tables.hpp"
 #include "consumers/own/own_projection.hpp"
 #include "consumers/own/projection_catalog.hpp"
 #include "consumers/own/projection_check.hpp"
@@ -66,10 +69,9 @@ consumers::Projection projection_in(const std::string& file) {
 
 /// Runs an action, and prints the reason if it is refused. Returns the exit code.
 template <class Action>
-int attempt_projection(const Invocation& invocation, const char* command, Action action) {
-  postgres::Session session = open_database(invocation, "skua projection");
+int attempt_projection(const char* command, Action action) {
   try {
-    return action(session);
+    return action();
   } catch (const consumers::ConsumerError& error) {
     command_line::print_stderr("skua projection {}: {}\n", command, error.what());
   } catch (const std::invalid_argument& error) {
@@ -78,21 +80,56 @@ int attempt_projection(const Invocation& invocation, const char* command, Action
   return kFailure;
 }
 
+/// Runs an action with a database, and states the node in the reason of a refusal.
+template <class Action>
+auto in_database(ConsumerDatabase& database, Action action) {
+  try {
+    return action(database.session);
+  } catch (const consumers::ConsumerError& error) {
+    throw consumers::ConsumerError(database.prefix() + error.what());
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(database.prefix() + error.what());
+  }
+}
+
+void print_change(const consumers::Projection& projection, consumers::ProjectionChange change) {
+  switch (change) {
+    case consumers::ProjectionChange::Added:
+      fmt::print("added {0}: `skua consumers add {0}` builds its tables\n", projection.name);
+      break;
+    case consumers::ProjectionChange::Replaced:
+      fmt::print("{} has version {}: `skua run` builds the tables of its consumer again\n",
+                 projection.name, projection.version);
+      break;
+    case consumers::ProjectionChange::Unchanged:
+      fmt::print("{}: nothing changed\n", projection.name);
+      break;
+  }
+}
+
 int projection_add(const Invocation& invocation) {
   const consumers::Projection projection = projection_in(invocation[kProjectionFile]);
-  return attempt_projection(invocation, "add", [&](postgres::Session& session) {
-    const std::string& name = projection.name;
-    switch (consumers::add_projection(session, projection)) {
-      case consumers::ProjectionChange::Added:
-        fmt::print("added {0}: `skua consumers add {0}` builds its tables\n", name);
-        break;
-      case consumers::ProjectionChange::Replaced:
-        fmt::print("{} has version {}: `skua run` builds the tables of its consumer again\n", name,
-                   projection.version);
-        break;
-      case consumers::ProjectionChange::Unchanged:
-        fmt::print("{}: nothing changed\n", name);
-        break;
+  return attempt_projection("add", [&] {
+    auto databases = open_consumers(invocation, Access::Write);
+    auto change = consumers::ProjectionChange::Unchanged;
+    for (ConsumerDatabase& database : databases) {
+      // Added is the smallest value and Unchanged the largest one.
+      change = std::min(change, in_database(database, [&](postgres::Session& session) {
+                          return consumers::add_projection(session, projection);
+                        }));
+    }
+    if (!are_nodes(databases)) {
+      print_change(projection, change);
+      return kSuccess;
+    }
+    postgres::Session session = open_database_to_read(invocation, "skua projection");
+    const auto joined = consumers::join_projection(session, projection);
+    print_change(projection, std::min(change, joined.change));
+    for (const std::string& table : joined.hidden) {
+      fmt::print(
+          "the query database does not show {}: write `-- nodes: rows` or `-- nodes: sums` below "
+          "the table, if its rows follow so from those of the nodes\n",
+          table);
     }
     return kSuccess;
   });
@@ -121,7 +158,8 @@ int projection_check(const Invocation& invocation) {
   const consumers::Projection projection = projection_in(invocation[kProjectionFile]);
   const consumers::DryRunOptions options{.records = invocation[kSampleRecords],
                                          .timeout = invocation[kFillTimeout]};
-  return attempt_projection(invocation, "check", [&](postgres::Session& session) {
+  return attempt_projection("check", [&] {
+    postgres::Session session = open_database(invocation, "skua projection");
     const consumers::DryRun run = consumers::try_projection(session, projection, options);
     print_dry_run(projection, run, invocation[kPlans]);
     if (!run.differences.empty()) {
@@ -142,13 +180,16 @@ int projection_check(const Invocation& invocation) {
 }
 
 int projection_list(const Invocation& invocation) {
-  postgres::Session session = open_state_to_read(invocation, "skua projection");
+  postgres::Session session = open_database_to_read(invocation, "skua projection");
   std::map<std::string, std::string> consumers_of;
-  for (const consumers::Consumer& consumer : consumers::read_consumers(session)) {
-    if (consumer.kind != "projection") continue;
-    std::string& text = consumers_of[consumer.name];
-    text += fmt::format("{}version {} {}", text.empty() ? "" : ", ", consumer.version,
-                        consumer.role == "live" ? consumer.state : "being built");
+  for (ConsumerDatabase& database : open_consumers(invocation, Access::Read)) {
+    for (const consumers::Consumer& consumer : consumers::read_consumers(database.session)) {
+      if (consumer.kind != "projection") continue;
+      std::string& text = consumers_of[consumer.name];
+      text +=
+          fmt::format("{}{}version {} {}", text.empty() ? "" : ", ", database.prefix(),
+                      consumer.version, consumer.role == "live" ? consumer.state : "being built");
+    }
   }
   nlohmann::json all = nlohmann::json::array();
   const auto add = [&](const std::string& name, std::int32_t version, const std::string& help,
@@ -184,13 +225,15 @@ int projection_list(const Invocation& invocation) {
 
 int projection_show(const Invocation& invocation) {
   const std::string name = invocation[kProjectionName];
-  postgres::Session session = open_state_to_read(invocation, "skua projection");
   std::optional<consumers::StoredProjection> newest;
-  for (consumers::StoredProjection& one : consumers::read_stored_projections(session)) {
-    if (one.name != name) continue;
-    fmt::print("-- version {}, SHA-256 {}, added {}; consumers: {}\n", one.version, one.sha256,
-               format_datetime(one.added_at), one.used_by.empty() ? "none" : one.used_by);
-    newest = std::move(one);
+  for (ConsumerDatabase& database : open_consumers(invocation, Access::Read)) {
+    for (consumers::StoredProjection& one : consumers::read_stored_projections(database.session)) {
+      if (one.name != name) continue;
+      fmt::print("-- {}version {}, SHA-256 {}, added {}; consumers: {}\n", database.prefix(),
+                 one.version, one.sha256, format_datetime(one.added_at),
+                 one.used_by.empty() ? "none" : one.used_by);
+      if (!newest || newest->version <= one.version) newest = std::move(one);
+    }
   }
   if (newest) {
     fmt::print("{}", newest->text);
@@ -207,8 +250,26 @@ int projection_show(const Invocation& invocation) {
 
 int projection_remove(const Invocation& invocation) {
   const std::string name = invocation[kProjectionName];
-  return attempt_projection(invocation, "remove", [&](postgres::Session& session) {
-    consumers::remove_projection(session, name);
+  return attempt_projection("remove", [&] {
+    auto databases = open_consumers(invocation, Access::Write);
+    const bool of_nodes = are_nodes(databases);
+    // An interrupted removal is repeated, so some nodes may not have the projection.
+    std::erase_if(databases, [&](ConsumerDatabase& database) {
+      return of_nodes && !consumers::is_stored(database.session, name);
+    });
+    for (ConsumerDatabase& database : databases) {
+      in_database(database,
+                  [&](auto& session) { consumers::require_removable_projection(session, name); });
+    }
+    if (of_nodes) {
+      postgres::Session session = open_database_to_read(invocation, "skua projection");
+      if (databases.empty()) consumers::require_removable_projection(session, name);
+      // The views of the query database read those of the nodes, so they are dropped first.
+      consumers::part_projection(session, name);
+    }
+    for (ConsumerDatabase& database : databases) {
+      in_database(database, [&](auto& session) { consumers::remove_projection(session, name); });
+    }
     fmt::print("removed {}\n", name);
     return kSuccess;
   });

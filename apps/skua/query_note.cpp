@@ -194,11 +194,6 @@ namespace {
 std::optional<QueryNote> judge_index_of_nodes(postgres::Session& session, const QueryNeed& need,
                                               const std::vector<std::string>& values) {
   const OptionalIndex& index = require_optional_index(need.name);
-  // A node computes no functions of Skua for a query database.
-  if (index.columns.find("bsky.") != std::string::npos) {
-    return QueryNote{
-        fmt::format("a query database does not use the index {}: {}", need.name, need.without), {}};
-  }
   const auto missing = postgres::nodes_without_index(session, index.index);
   if (missing.empty()) return std::nullopt;
   if (need.kind == QueryNeed::Kind::FastIndex && !is_popular(session, need.name, values.at(0))) {
@@ -232,7 +227,7 @@ std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const Q
   }
   return QueryNote{fmt::format("the projection {0} is not built, or is more than a minute behind, "
                                "on these nodes: {1}. Until it is, {2}. Run `skua consumers add "
-                               "{0}` with the database of each node, and `skua run`",
+                               "{0}`, and `skua run` with the database of each node",
                                need.name, fmt::join(*missing, ", "), need.without),
                    {}};
 }

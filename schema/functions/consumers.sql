@@ -98,6 +98,35 @@ $$;
 COMMENT ON FUNCTION skua.show_own_projection(text, int4, text, text) IS 'Lets the view of a projection that a user added read the rows of a consumer''s table for which the condition holds; null: the view has no rows.';
 REVOKE EXECUTE ON FUNCTION skua.show_own_projection(text, int4, text, text) FROM PUBLIC;
 
+-- The columns are those of CREATE TABLE. No table of a user has a name with a number at its end.
+CREATE OR REPLACE FUNCTION skua.declare_own_projection(name text, columns text, help text, is_used boolean) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  view regclass := to_regclass(format('projections.%I', name));
+  is_equal boolean;
+BEGIN
+  IF view IS NOT NULL AND is_used THEN
+    RETURN;
+  END IF;
+  EXECUTE format('CREATE TABLE projections.declared_0 (%s)', columns);
+  SELECT array_agg((a.attname, a.atttypid, a.atttypmod) ORDER BY a.attnum) FILTER (WHERE a.attrelid = view)
+    = array_agg((a.attname, a.atttypid, a.atttypmod) ORDER BY a.attnum) FILTER (WHERE a.attrelid <> view)
+  INTO is_equal FROM pg_attribute AS a WHERE a.attrelid IN (view, 'projections.declared_0'::regclass) AND a.attnum > 0;
+  IF NOT is_equal THEN
+    EXECUTE format('DROP VIEW projections.%I', name);
+  END IF;
+  IF is_equal IS NOT TRUE THEN
+    EXECUTE format('CREATE VIEW projections.%I AS SELECT %s WHERE false', name, (
+      SELECT string_agg(format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname), ', ' ORDER BY a.attnum)
+      FROM pg_attribute AS a WHERE a.attrelid = 'projections.declared_0'::regclass AND a.attnum > 0));
+  END IF;
+  DROP TABLE projections.declared_0;
+  EXECUTE format('COMMENT ON VIEW projections.%I IS %L', name, help);
+END
+$$;
+COMMENT ON FUNCTION skua.declare_own_projection(text, text, text, boolean) IS 'Creates the view of a projection that a user added. It has no rows before the first build. A view of tables that a consumer has (is_used) stays as it is.';
+REVOKE EXECUTE ON FUNCTION skua.declare_own_projection(text, text, text, boolean) FROM PUBLIC;
+
 CREATE OR REPLACE FUNCTION skua.require_projection_role() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -49,7 +49,8 @@ $$;
 COMMENT ON FUNCTION skua.network_projections() IS 'The projections of a query database. sum: the sum over the nodes of the columns that are not in the key. rows: the rows of all nodes. computed: the query database computes it, and the nodes have none. stores_only_sums: the tables of a node have nothing but the sums.';
 
 -- postgres_fdw sends no condition on LEAST or COALESCE to a node, so that a question would read the whole table. Nodes have an index on
--- the first expression, and `skua index add names` makes one on the second. A subquery about an account would ask all nodes for each account.
+-- the first expression, and `skua index add names` makes one on the second. A subquery about an account would ask all nodes for each account,
+-- and no function of Skua is sent to a node.
 -- for_query_database() in libs/database/postgres/query_database.cpp writes the columns in place of the expressions.
 CREATE OR REPLACE FUNCTION skua.computed_column(table_name text)
 RETURNS TABLE (name text, type text, expression text, help text)
@@ -58,7 +59,8 @@ LANGUAGE sql STABLE AS $$
     ('sort_at', 'timestamptz', 'least(t.created_at, t.indexed_at)', 'The earlier one of created_at and indexed_at.', '{created_at,indexed_at}'::text[]),
     ('handle_or_did', 'text', 'coalesce(t.handle, t.did)', 'The handle, or the DID of an account without one.', '{handle,did}'),
     ('account_created_at', 'timestamptz', '(SELECT i.created_at FROM skua.identities AS i WHERE i.did = t.did)',
-     'The time at which the DID was registered, if it is known.', '{handle,did}')
+     'The time at which the DID was registered, if it is known.', '{handle,did}'),
+    ('record_links', 'text[]', 'bsky.record_links(t.record)', 'The first 1,000 AT-URIs and DIDs in the record.', '{record,collection_id}')
   ) AS c(name, type, expression, help, columns)
   WHERE (SELECT count(*) FROM pg_attribute AS a
          WHERE a.attrelid = format('bsky.%I', computed_column.table_name)::regclass AND a.attname = ANY (c.columns)) = 2
@@ -143,11 +145,11 @@ BEGIN
   WHERE (n.actor_id >> 57)::int4 = ANY ((
     SELECT array_agg(g) FROM skua.shown_ranges() AS r CROSS JOIN generate_series(r.first_group, r.last_group) AS g)::int4[]);
   CREATE OR REPLACE VIEW node_ranges.projections AS
-  SELECT p.name, c.lag, b.counted_moves, b.built_during_move
-  FROM skua.network_projections() AS p
+  SELECT p.name, c.lag, b.counted_moves, b.built_during_move, b.version
+  FROM (SELECT n.name FROM skua.network_projections() AS n UNION SELECT a.name FROM skua.projections AS a) AS p
   CROSS JOIN LATERAL skua.consumer_progress(p.name) AS c
   CROSS JOIN LATERAL (
-    SELECT l.counted_moves, l.built_during_move
+    SELECT l.counted_moves, l.built_during_move, k.version
     FROM skua.consumers AS k JOIN skua.consumer_lanes AS l ON l.consumer_id = k.id
     WHERE k.name = p.name AND k.role = 'live' LIMIT 1
   ) AS b;
@@ -182,7 +184,7 @@ DECLARE
   part regclass;
 BEGIN
   FOR part IN SELECT ftrelid::regclass FROM pg_foreign_table AS f JOIN pg_class AS c ON c.oid = f.ftrelid
-    WHERE c.relnamespace = to_regnamespace('node_tables')
+    WHERE c.relnamespace IN (to_regnamespace('node_tables'), to_regnamespace('node_projections'))
   LOOP
     EXECUTE format('DROP FOREIGN TABLE %s', part);
   END LOOP;
@@ -241,12 +243,12 @@ BEGIN
     IF item.name = 'actors' THEN
       CREATE SEQUENCE bsky.actors_id_seq;
     END IF;
-    PERFORM skua.add_computed_column(item.name);
   END LOOP;
+  PERFORM skua.add_computed_column(t.name) FROM skua.divided_tables() AS t;
   PERFORM skua.join_on_nodes();
 END
 $$;
-COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions. Drops the views and functions that read them.';
+COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions, and adds the columns that the nodes compute. Drops the views and functions that read replaced tables.';
 REVOKE EXECUTE ON FUNCTION skua.divide_tables() FROM PUBLIC;
 
 -- A view that exists keeps its columns and its grants. It has no rows before each node has the projection: a sum without a node would
@@ -345,6 +347,71 @@ $$;
 COMMENT ON FUNCTION skua.show_network_projection(text) IS 'In a query database, lets the view of a projection read the nodes. The view of another projection keeps no rows.';
 REVOKE EXECUTE ON FUNCTION skua.show_network_projection(text) FROM PUBLIC;
 
+-- The tables of projections that users added are in the schema projections of each node. A name in both schemas would be ambiguous in
+-- node_tables. The name of a part has a hash, because the names of a table and a node together can be too long.
+CREATE OR REPLACE FUNCTION skua.connect_table(node text, table_name text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('CREATE FOREIGN TABLE node_projections.%I () INHERITS (node_projections.%I) SERVER %I '
+                 'OPTIONS (schema_name %4$L, table_name %2$L)',
+    node || '_' || left(md5(table_name), 16), table_name, 'node_' || node, 'projections');
+END
+$$;
+COMMENT ON FUNCTION skua.connect_table(text, text) IS 'Lets the table of a projection that users added read a node, too.';
+REVOKE EXECUTE ON FUNCTION skua.connect_table(text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.join_table(table_name text, projection text, help text, column_definitions text, key_columns text[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  former record;
+  node text;
+  columns text;
+  grouping text := '';
+BEGIN
+  CREATE SCHEMA IF NOT EXISTS node_projections;
+  COMMENT ON SCHEMA node_projections IS 'The tables of projections that users added, as the nodes have them. Read the views of the schema projections instead.';
+  SELECT t.column_definitions, t.key_columns INTO former FROM skua.network_tables AS t WHERE t.name = table_name;
+  IF FOUND AND former IS NOT DISTINCT FROM (column_definitions, key_columns) THEN
+    RETURN;
+  END IF;
+  IF FOUND THEN
+    EXECUTE format('DROP VIEW IF EXISTS projections.%I', table_name);
+    EXECUTE format('DROP TABLE IF EXISTS node_projections.%I CASCADE', table_name);
+  END IF;
+  INSERT INTO skua.network_tables AS t (name, projection, column_definitions, key_columns)
+  VALUES (join_table.table_name, join_table.projection, join_table.column_definitions, join_table.key_columns)
+  ON CONFLICT (name) DO UPDATE SET projection = EXCLUDED.projection, column_definitions = EXCLUDED.column_definitions,
+    key_columns = EXCLUDED.key_columns;
+  EXECUTE format('CREATE TABLE node_projections.%I (%s)', table_name, column_definitions);
+  FOR node IN SELECT n.name FROM skua.nodes AS n LOOP
+    PERFORM skua.connect_table(node, table_name);
+  END LOOP;
+  SELECT string_agg(CASE WHEN key_columns IS NULL OR a.attname = ANY (key_columns) THEN quote_ident(a.attname)
+      ELSE format('sum(%I)::%s AS %1$I', a.attname, format_type(a.atttypid, a.atttypmod)) END, ', ' ORDER BY a.attnum),
+    format(' GROUP BY %s HAVING num_nonnulls(%s) > 0', array_to_string(key_columns, ', '),
+      string_agg(format('nullif(sum(%I), 0)', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attname <> ALL (key_columns)))
+  INTO columns, grouping
+  FROM pg_attribute AS a WHERE a.attrelid = format('node_projections.%I', table_name)::regclass AND a.attnum > 0;
+  EXECUTE format('CREATE VIEW projections.%I AS SELECT %s FROM node_projections.%1$I WHERE (SELECT skua.each_node_has(%3$L))%4$s',
+    table_name, columns, projection, CASE WHEN key_columns IS NOT NULL THEN grouping END);
+  EXECUTE format('COMMENT ON VIEW projections.%I IS %L', table_name, help);
+END
+$$;
+COMMENT ON FUNCTION skua.join_table(text, text, text, text, text[]) IS 'In a query database, makes the view of a table of a projection that users added. With key columns it adds the other columns of the nodes, and a row whose sums are all 0 is not shown. Without them it has the rows of all nodes.';
+REVOKE EXECUTE ON FUNCTION skua.join_table(text, text, text, text, text[]) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION skua.drop_network_table(table_name text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('DROP VIEW IF EXISTS projections.%I', table_name);
+  EXECUTE format('DROP TABLE IF EXISTS node_projections.%I CASCADE', table_name);
+  DELETE FROM skua.network_tables AS t WHERE t.name = table_name;
+END
+$$;
+COMMENT ON FUNCTION skua.drop_network_table(text) IS 'Drops what skua.join_table has made.';
+REVOKE EXECUTE ON FUNCTION skua.drop_network_table(text) FROM PUBLIC;
+
 CREATE OR REPLACE FUNCTION skua.connect_node(node text, owned int4[], server_options jsonb, user_options jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -380,7 +447,7 @@ BEGIN
     EXECUTE format('CREATE FOREIGN TABLE node_tables.%I () INHERITS (node_tables.%I) SERVER %I OPTIONS (schema_name %L, table_name %2$L)',
                    projection || '_of_' || node, projection, server, 'node_ranges');
   END LOOP;
-  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (name text, lag interval, counted_moves int8[], built_during_move boolean) SERVER %I '
+  EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (name text, lag interval, counted_moves int8[], built_during_move boolean, version int4) SERVER %I '
                  'OPTIONS (schema_name %L, table_name %L, use_remote_estimate %L)', 'projections_of_' || node, server, 'node_ranges', 'projections', 'false');
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (name name) SERVER %I OPTIONS (schema_name %L, table_name %L, use_remote_estimate %L)',
                  'indexes_of_' || node, server, 'node_ranges', 'indexes', 'false');
@@ -388,6 +455,9 @@ BEGIN
                  'collections_of_' || node, server, 'node_ranges', 'collections');
   EXECUTE format('CREATE FOREIGN TABLE node_tables.%I (read_up_to timestamptz, has_waiting boolean, has_filter boolean, kept text) '
                  'SERVER %I OPTIONS (schema_name %L, table_name %L)', 'state_of_' || node, server, 'node_ranges', 'state');
+  FOR projection IN SELECT t.name FROM skua.network_tables AS t LOOP
+    PERFORM skua.connect_table(node, projection);
+  END LOOP;
 END
 $$;
 COMMENT ON FUNCTION skua.connect_node(text, int4[], jsonb, jsonb) IS 'Makes the parts of all tables that read a node.';
@@ -474,14 +544,14 @@ $$;
 COMMENT ON FUNCTION skua.nodes_without_index(text) IS 'The nodes of a query database that lack an optional index of schema bsky.';
 
 -- Reads one node, and fails if it cannot be read.
-CREATE OR REPLACE FUNCTION skua.projection_of_node(node text, projection text) RETURNS TABLE (lag interval, counted_moves int8[])
+CREATE OR REPLACE FUNCTION skua.projection_on_node(node text, projection text) RETURNS TABLE (lag interval, counted_moves int8[], version int4)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  RETURN QUERY EXECUTE format('SELECT p.lag, p.counted_moves FROM node_tables.%I AS p WHERE p.name = %L AND NOT p.built_during_move',
+  RETURN QUERY EXECUTE format('SELECT p.lag, p.counted_moves, p.version FROM node_tables.%I AS p WHERE p.name = %L AND NOT p.built_during_move',
                               'projections_of_' || node, projection);
 END
 $$;
-COMMENT ON FUNCTION skua.projection_of_node(text, text) IS 'The lag of the projection of a node, and the moves of groups before it was built. No row: the node has not built it, or has built it while groups moved.';
+COMMENT ON FUNCTION skua.projection_on_node(text, text) IS 'The lag of the projection of a node, the moves of groups before it was built, and its version. No row: the node has not built it, or has built it while groups moved.';
 
 -- The records of groups that moved count on the node that they left until it builds the projection again, and on the other
 -- node from its next build on. The sums are right if neither or both have been built since.
@@ -490,14 +560,14 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
   RETURN QUERY SELECT DISTINCT unnest(u.nodes)
   FROM skua.group_moves AS m
-  JOIN skua.network_projections() AS p ON p.name = projection
+  LEFT JOIN skua.network_projections() AS p ON p.name = projection
   CROSS JOIN LATERAL (
     SELECT array_agg(c.key) AS nodes, count(*) AS number, count(*) FILTER (WHERE c.value @> to_jsonb(m.number)) AS built_since
     FROM jsonb_each(counted) AS c
     WHERE c.key IN (m.from_node, m.to_node)
   ) AS u
   WHERE m.phase IN ('clean', 'done') AND u.built_since < u.number
-    AND NOT (p.stores_only_sums AND u.number = 2 AND u.built_since = 0);
+    AND NOT (coalesce(p.stores_only_sums, false) AND u.number = 2 AND u.built_since = 0);
 END
 $$;
 COMMENT ON FUNCTION skua.uneven_nodes(text, jsonb) IS 'The nodes that must build a projection again, because groups have moved and the sums over the nodes are wrong without it. The object has the moves that the projection of each node has counted.';
@@ -507,44 +577,50 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
   counted jsonb := '{}';
   lags jsonb := '{}';
+  versions jsonb := '{}';
+  newest int4;
   present record;
 BEGIN
   FOR node IN SELECT n.name FROM skua.nodes AS n LOOP
     BEGIN
-      SELECT * INTO present FROM skua.projection_of_node(node, projection);
+      SELECT * INTO present FROM skua.projection_on_node(node, projection);
       IF FOUND THEN
         counted := counted || jsonb_build_object(node, present.counted_moves);
         lags := lags || jsonb_build_object(node, present.lag);
+        versions := versions || jsonb_build_object(node, present.version);
+        newest := greatest(newest, present.version);
       END IF;
     EXCEPTION WHEN OTHERS THEN
       NULL;
     END;
   END LOOP;
-  RETURN QUERY SELECT n.name, CASE WHEN u.node IS NULL THEN (lags ->> n.name)::interval END
+  RETURN QUERY SELECT n.name, CASE WHEN u.node IS NULL AND (versions ->> n.name)::int4 = newest THEN (lags ->> n.name)::interval END
   FROM skua.nodes AS n LEFT JOIN skua.uneven_nodes(projection, counted) AS u ON u.node = n.name
   ORDER BY 1;
 END
 $$;
-COMMENT ON FUNCTION skua.projections_of_nodes(text) IS 'The nodes of a query database, and how far a projection of each is behind. Null: the node has not built it, has not built it again since groups moved, or cannot be read.';
+COMMENT ON FUNCTION skua.projections_of_nodes(text) IS 'The nodes of a query database, and how far a projection of each is behind. Null: the node has not built it, has an older version than another node, has not built it again since groups moved, or cannot be read.';
 
 -- A node that goes away during a question makes it fail. Without rows, views would show zero as the sum.
 CREATE OR REPLACE FUNCTION skua.each_node_has(projection text) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
   counted jsonb := '{}';
+  versions int4[] := '{}';
   each_has boolean := true;
   present record;
   node text;
 BEGIN
   FOR node IN SELECT n.name FROM skua.nodes AS n ORDER BY 1 LOOP
-    SELECT * INTO present FROM skua.projection_of_node(node, projection);
+    SELECT * INTO present FROM skua.projection_on_node(node, projection);
     each_has := each_has AND FOUND;
     counted := counted || jsonb_build_object(node, present.counted_moves);
+    versions := versions || present.version;
   END LOOP;
-  RETURN each_has AND NOT EXISTS (SELECT FROM skua.uneven_nodes(projection, counted));
+  RETURN each_has AND (SELECT count(DISTINCT v) FROM unnest(versions) AS v) <= 1 AND NOT EXISTS (SELECT FROM skua.uneven_nodes(projection, counted));
 END
 $$;
-COMMENT ON FUNCTION skua.each_node_has(text) IS 'True if all nodes have built a projection, and their sums count each record once. An error if one of them cannot be read.';
+COMMENT ON FUNCTION skua.each_node_has(text) IS 'True if all nodes have built the same version of a projection, and their sums count each record once. An error if one of them cannot be read.';
 
 CREATE OR REPLACE FUNCTION skua.mentions_of(first_account int8, last_account int8)
 RETURNS TABLE (actor_id int8, collection_id int4, rkey int8)

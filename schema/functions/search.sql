@@ -111,7 +111,7 @@ LANGUAGE sql STABLE ROWS 100 AS $$
     FROM a JOIN bsky.posts AS t ON t.mentions @> ARRAY[a.actor_id]
   UNION ALL (SELECT DISTINCT t.collection_id, bsky.record_path(t.record, x.text), t.actor_id, t.rkey, t.indexed_at
     FROM texts AS x JOIN bsky.records AS t ON bsky.record_links(t.record) @> ARRAY[x.text]
-    WHERE (SELECT to_regclass('bsky.records_links') IS NOT NULL))
+    WHERE (SELECT skua.has_index('records_links')))
 $$;
 COMMENT ON FUNCTION bsky.links_to(text) IS 'The fields of records that refer to a record or an account, in no order: the collection (bsky.collections.id), the path of the field, the key of the record, and its time as sort_at of the views (records of collections without a table: indexed_at). Records of inactive accounts are included. The target is as for bsky.backlinks, which has names in place of numbers.';
 

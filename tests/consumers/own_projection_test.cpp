@@ -89,6 +89,25 @@ TEST(OwnProjection, a_file_with_its_own_statements_keeps_them) {
             "SELECT * FROM projections.liked_differences_{consumer}($1::int4) LIMIT 10");
 }
 
+TEST(OwnProjection, a_query_database_shows_sums_and_rows) {
+  const Projection simple = read_own_projection(kSimple);
+  const auto& tables = simple.own->tables;
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_TRUE(tables[0].is_internal);
+  EXPECT_EQ(tables[0].on_nodes, OnNodes::Rows);
+  EXPECT_EQ(tables[1].on_nodes, OnNodes::Sums);
+  EXPECT_EQ(tables[1].types, "author int8, likes int8");
+  EXPECT_THAT(tables[1].key, ElementsAre("author"));
+  const auto stated = [](const char* line) {
+    std::string text = kWritten;
+    text.insert(text.find("-- fill"), line);
+    return read_own_projection(text).own->tables.front().on_nodes;
+  };
+  EXPECT_EQ(stated(""), OnNodes::Unknown);
+  EXPECT_EQ(stated("-- nodes: rows\n"), OnNodes::Rows);
+  EXPECT_EQ(stated("-- nodes: sums\n"), OnNodes::Sums);
+}
+
 struct OwnMistake {
   const char* name;
   /// A text of `kSimple`, and the text in its place.
@@ -130,6 +149,10 @@ INSTANTIATE_TEST_SUITE_P(
         OwnMistake{"include", "-- index: (likes DESC)", "-- include: post_queue", "is one file"},
         OwnMistake{"drain", "-- rows: liked_rows", "-- drain\nSELECT 1\n-- rows: liked_rows",
                    "for built-in projections"},
+        OwnMistake{"nodes", "-- index: (likes DESC)", "-- nodes: all",
+                   "has the value `rows` or `sums`"},
+        OwnMistake{"nodes_of_rows", "-- index: (likes DESC)", "-- nodes: sums",
+                   "is for a file with its own fill and fold"},
         OwnMistake{"both_forms", "-- rows: liked_rows", "-- fold\nSELECT 1\n-- rows: liked_rows",
                    "give one form"},
         OwnMistake{"no_keys", "{keys} AS k", "bsky.actors AS k", "needs {keys}"},

@@ -31,6 +31,11 @@ TEST(QueryDatabase, definitions_read_the_age_of_an_account) {
             "SELECT a.account_created_at AS age FROM bsky.actors a");
 }
 
+TEST(QueryDatabase, definitions_read_the_references_of_a_record) {
+  EXPECT_EQ(for_query_database("JOIN bsky.records AS t ON bsky.record_links(t.record) @> x.texts"),
+            "JOIN bsky.records AS t ON t.record_links @> x.texts");
+}
+
 TEST(QueryDatabase, a_join_with_a_projection_is_an_aggregate_of_one_row) {
   EXPECT_EQ(for_query_database("LEFT JOIN bsky.actor_stats stats ON stats.actor_id = a.id;\n"),
             "LEFT JOIN LATERAL (SELECT max(stats.followers) AS followers, max(stats.follows) AS "

@@ -174,7 +174,9 @@ std::string for_query_database(const std::string& sql) {
   static const std::regex registered(
       R"(\(SELECT (\w+)\.created_at FROM skua\.identities \1 WHERE \1\.did = (\w+)\.did\))",
       std::regex::icase);
+  static const std::regex links(R"(bsky\.record_links\((\w+)\.record\))");
   std::string text = std::regex_replace(sql, earlier, "$1.sort_at");
+  text = std::regex_replace(text, links, "$1.record_links");
   text = std::regex_replace(text, registered, "$2.account_created_at");
   text = std::regex_replace(text, active, "$1.active IS DISTINCT FROM false");
   text = std::regex_replace(text, since, "$1(SELECT $2)");

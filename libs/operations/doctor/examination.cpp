@@ -41,6 +41,12 @@ Findings examine(const Examination& examination, const Clock& clock) {
     findings.push_back(error("database", problem("not-configured"), "no database is named",
                              "Give --database URL, or set SKUA_DATABASE_URL."));
   }
+  if (examination.is_query_database) {
+    append(findings, judge_clocks(clocks));
+    findings.push_back(skipped("sources", "a query database reads no source",
+                               "Run `skua doctor` with the database of each node, too."));
+    return findings;
+  }
   findings.push_back(judge_settings(examination.settings, reader));
   if (!has_source(examination.targets)) {
     findings.push_back(warning("sources", problem("not-configured"), "no source is named",

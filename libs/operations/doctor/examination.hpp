@@ -20,6 +20,8 @@ struct Examination {
   std::vector<NetworkTarget> targets;
   transport::HttpClientOptions http;
   SettingsFound settings;
+  /// True for a query database, which reads no source. `targets` and `settings` are then unused.
+  bool is_query_database = false;
 };
 
 /// Runs all checks. The checks of the database and of the network run at the same time, so that

@@ -91,6 +91,7 @@ CREATE UNIQUE INDEX message_limits_pkey ON skua.message_limits USING btree (only
 CREATE UNIQUE INDEX messages_pkey ON ONLY skua.messages USING btree (pos);
 CREATE UNIQUE INDEX metrics_pkey ON skua.metrics USING btree (source);
 CREATE UNIQUE INDEX migrations_pkey ON skua.migrations USING btree (version);
+CREATE UNIQUE INDEX network_tables_pkey ON skua.network_tables USING btree (name);
 CREATE UNIQUE INDEX nodes_pkey ON skua.nodes USING btree (name);
 CREATE UNIQUE INDEX number_key_pkey ON skua.number_key USING btree (only_row);
 CREATE UNIQUE INDEX plc_cursor_pkey ON skua.plc_cursor USING btree (is_only);

@@ -128,6 +128,15 @@ std::string OwnColumns::definition() const {
   return text + fmt::format("PRIMARY KEY ({})", fmt::join(key, ", "));
 }
 
+std::string OwnColumns::with_types() const {
+  std::vector<std::string> terms;
+  terms.reserve(columns.size());
+  for (const OwnColumn& column : columns) {
+    terms.push_back(fmt::format("{} {}", column.name, column.type));
+  }
+  return fmt::format("{}", fmt::join(terms, ", "));
+}
+
 OwnColumns read_own_columns(const ProjectionTable& table) {
   OwnColumns read;
   try {

@@ -27,6 +27,8 @@ struct OwnColumns {
   std::vector<OwnColumn> values() const;
   /// Returns the definition for CREATE TABLE.
   std::string definition() const;
+  /// Returns the columns with their types, without constraints.
+  std::string with_types() const;
 };
 
 /// Reads the definition of a table of a user. Only columns with types of PostgreSQL, NOT NULL and a

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -51,12 +52,27 @@ struct OwnSum {
   std::string over;
 };
 
+/// How a query database shows a table that each node has (ADR 14).
+enum class OnNodes : std::uint8_t {
+  /// The file does not say. The query database does not show the table.
+  Unknown,
+  /// The rows of all nodes.
+  Rows,
+  /// The sums over the nodes of the columns outside of the key.
+  Sums,
+};
+
 /// A table, and the condition for the rows that people see.
 struct OwnTable {
   std::string name;
   /// The columns, separated by commas.
   std::string columns;
   std::string condition;
+  /// The columns with their types, separated by commas.
+  std::string types;
+  std::vector<std::string> key;
+  bool is_internal = false;
+  OnNodes on_nodes = OnNodes::Unknown;
 };
 
 /// The parts that only the file of a user has.
@@ -68,6 +84,8 @@ struct OwnParts {
   std::vector<std::string> collections;
   std::vector<OwnRows> rows;
   std::vector<OwnRows> sums;
+  /// What a file with its own fill and fold says of its tables.
+  std::map<std::string, OnNodes> on_nodes;
   OwnLimits limits;
 
   // The rest follows from the parts above (own_projection.hpp).

@@ -64,6 +64,19 @@ std::string not_zero(const std::vector<std::string>& numbers) {
                      fmt::join(std::vector<std::string>(numbers.size(), "0"), ", "));
 }
 
+/// Checks that all columns outside of the key can be sums.
+void check_sums(const std::string& table, const OwnColumns& columns) {
+  const auto values = columns.values();
+  if (values.empty()) refuse(fmt::format("table {}: no column is a sum", table));
+  for (const OwnColumn& value : values) {
+    if (is_exact_number(value.type) && !value.is_nullable) continue;
+    refuse(
+        fmt::format("table {}: the column {} outside of the key is a sum: its type is an integer "
+                    "or numeric, and it is NOT NULL",
+                    table, value.name));
+  }
+}
+
 /// Makes the statements of a projection in the simple form.
 class Derivation {
  public:
@@ -74,6 +87,9 @@ class Derivation {
     if (!projection_.fill.empty() || !projection_.fold.empty() ||
         !projection_.differences.empty()) {
       refuse("`-- rows` replaces `-- fill`, `-- fold` and `-- differences`: give one form");
+    }
+    if (!own_.on_nodes.empty()) {
+      refuse("`-- nodes` is for a file with its own fill and fold: `-- rows` and `-- sum` say it");
     }
     if (own_.collections.empty()) refuse("`-- rows` needs `-- collections: NSID, NSID`");
     std::set<std::string> written;
@@ -117,15 +133,7 @@ class Derivation {
 
   void check_sum(const OwnRows& sum) {
     const OwnColumns& columns = columns_of(sum.table);
-    const auto values = columns.values();
-    if (values.empty()) refuse(fmt::format("table {}: no column is a sum", sum.table));
-    for (const OwnColumn& value : values) {
-      if (is_exact_number(value.type) && !value.is_nullable) continue;
-      refuse(fmt::format(
-          "table {}: the column {} outside of the key is a sum: its type is an integer or "
-          "numeric, and it is NOT NULL",
-          sum.table, value.name));
-    }
+    check_sums(sum.table, columns);
     own_.checked_sums.push_back(
         {.part = fmt::format("`-- sum: {}`", sum.table),
          .select = fmt::format("SELECT {} FROM ({}) AS q", listed(names_of(columns.columns), "q."),
@@ -341,6 +349,21 @@ void take_statements(Projection& projection) {
   }
 }
 
+/// Says how a query database shows the tables.
+void show_on_nodes(OwnParts& own, const std::map<std::string, OwnColumns>& columns) {
+  for (OwnTable& table : own.tables) {
+    if (own.rows.empty()) {
+      const auto stated = own.on_nodes.find(table.name);
+      if (stated != own.on_nodes.end()) table.on_nodes = stated->second;
+      if (table.on_nodes == OnNodes::Sums) check_sums(table.name, columns.at(table.name));
+    } else {
+      const bool is_sum =
+          std::ranges::find(own.sums, table.name, &OwnRows::table) != own.sums.end();
+      table.on_nodes = is_sum ? OnNodes::Sums : OnNodes::Rows;
+    }
+  }
+}
+
 void check_names(const Projection& projection) {
   if (!is_own_name(projection.name)) {
     refuse(
@@ -420,7 +443,10 @@ Projection read_own_projection(std::string_view text) {
     for (const OwnColumn& value : read.values()) values.push_back(value.name);
     own.tables.push_back({.name = table.name,
                           .columns = listed(names_of(read.columns)),
-                          .condition = is_sum && !values.empty() ? not_zero(values) : "true"});
+                          .condition = is_sum && !values.empty() ? not_zero(values) : "true",
+                          .types = read.with_types(),
+                          .key = read.key,
+                          .is_internal = table.is_internal});
     columns.emplace(table.name, std::move(read));
   }
   own.compares_with_fill = projection.differences.empty();
@@ -429,6 +455,7 @@ Projection read_own_projection(std::string_view text) {
   } else {
     Derivation(projection, columns).run();
   }
+  show_on_nodes(own, columns);
   call_functions(projection);
   return projection;
 }

@@ -97,6 +97,23 @@ void check_views(postgres::Session& session, const Projection& projection) {
   }
 }
 
+/// Makes the views of a projection, which have no rows before the first build. Views of tables that
+/// a consumer has stay until the exchange.
+void declare_views(postgres::Session& session, const Projection& projection,
+                   const std::vector<StoredProjection>& former) {
+  const bool is_used = used_projection(session, projection.name) != nullptr;
+  if (!is_used) {
+    for (const StoredProjection& version : former) {
+      const ProjectionRef read = stored(session, version.sha256);
+      if (read != nullptr) drop_former_views(session, *read, projection);
+    }
+  }
+  for (const OwnTable& table : projection.own->tables) {
+    if (table.is_internal) continue;
+    session.execute(sql::catalog_declare, table.name, table.types, projection.help, is_used);
+  }
+}
+
 std::vector<StoredProjection> versions_of(postgres::Session& session, const std::string& name) {
   std::vector<StoredProjection> versions = read_stored_projections(session);
   std::erase_if(versions, [&](const StoredProjection& one) { return one.name != name; });
@@ -150,6 +167,7 @@ ProjectionChange add_projection(postgres::Session& session, const Projection& pr
         name));
   }
   const auto versions = versions_of(session, name);
+  check_views(session, projection);
   if (!versions.empty()) {
     const StoredProjection& newest = versions.back();
     if (newest.sha256 == projection.own->sha256) return ProjectionChange::Unchanged;
@@ -167,7 +185,7 @@ ProjectionChange add_projection(postgres::Session& session, const Projection& pr
       session.execute(sql::catalog_remove_version, name, newest.version);
     }
   }
-  check_views(session, projection);
+  declare_views(session, projection, versions);
   session.execute(sql::catalog_insert, name, projection.version, projection.help,
                   projection.own->sha256, projection.own->text);
   session.execute(sql::catalog_remove_unused, name);
@@ -175,11 +193,12 @@ ProjectionChange add_projection(postgres::Session& session, const Projection& pr
   return versions.empty() ? ProjectionChange::Added : ProjectionChange::Replaced;
 }
 
-void remove_projection(postgres::Session& session, const std::string& name) {
-  require_owner(session);
-  ConsumerChange change(session);
-  const auto versions = versions_of(session, name);
-  if (versions.empty()) {
+bool is_stored(postgres::Session& session, const std::string& name) {
+  return session.query_first<std::string>(sql::catalog_newest, name).has_value();
+}
+
+void require_removable_projection(postgres::Session& session, const std::string& name) {
+  if (!is_stored(session, name)) {
     throw ConsumerError(
         find_projection(name) != nullptr
             ? fmt::format("{0} is built in: `skua consumers remove {0}` drops its tables", name)
@@ -189,6 +208,13 @@ void remove_projection(postgres::Session& session, const std::string& name) {
     throw ConsumerError(
         fmt::format("a consumer uses it: run `skua consumers remove {}` first", name));
   }
+}
+
+void remove_projection(postgres::Session& session, const std::string& name) {
+  require_owner(session);
+  ConsumerChange change(session);
+  require_removable_projection(session, name);
+  const auto versions = versions_of(session, name);
   for (const StoredProjection& version : versions) {
     const ProjectionRef projection = stored(session, version.sha256);
     if (projection == nullptr) continue;

@@ -64,7 +64,14 @@ enum class ProjectionChange : std::uint8_t {
 /// text is refused.
 ProjectionChange add_projection(postgres::Session& session, const Projection& projection);
 
-/// Removes a projection that no consumer uses, and its views. Throws ConsumerError.
+/// Whether a projection that users added has this name.
+bool is_stored(postgres::Session& session, const std::string& name);
+
+/// Throws ConsumerError if a consumer uses the projection, or if no user added one of this name.
+void require_removable_projection(postgres::Session& session, const std::string& name);
+
+/// Removes a projection that no consumer of this database uses, and its views. Throws
+/// ConsumerError.
 void remove_projection(postgres::Session& session, const std::string& name);
 
 }  // namespace skua::consumers

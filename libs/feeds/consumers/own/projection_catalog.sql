@@ -58,3 +58,6 @@ SELECT to_regclass(format('projections.%I', $1::text)) IS NOT NULL;
 -- name: catalog_has_consumers
 -- Whether a consumer, also a retired one, has the projection of a user.
 SELECT EXISTS (SELECT FROM skua.consumers WHERE definition IS NOT NULL);
+
+-- name: catalog_declare
+SELECT skua.declare_own_projection($1::text, $2::text, $3::text, $4::boolean);

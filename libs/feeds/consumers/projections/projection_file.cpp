@@ -23,7 +23,7 @@ constexpr std::string_view kParts[] = {
     "projection:",  "version:",       "help:",           "lanes:",         "depends on:", "table:",
     "index:",       "include:",       "internal table:", "fragment:",      "fill",        "fold",
     "drain",        "waiting",        "publish",         "differences",    "rows:",       "sum:",
-    "collections:", "batch seconds:", "batch rows:",     "build seconds:", "view"};
+    "collections:", "batch seconds:", "batch rows:",     "build seconds:", "nodes:",      "view"};
 
 /// A fragment may contain other fragments up to this depth.
 constexpr int kDepth = 8;
@@ -184,6 +184,13 @@ class Reader {
       own_->rows.push_back({.table = part.argument, .select = body_of(part)});
     } else if (kind == "sum") {
       own_->sums.push_back({.table = part.argument, .select = body_of(part)});
+    } else if (kind == "nodes") {
+      if (projection_.tables.empty()) fail(part.line, "`-- nodes:` in front of the first table");
+      if (part.argument != "rows" && part.argument != "sums") {
+        fail(part.line, "`-- nodes:` has the value `rows` or `sums`");
+      }
+      own_->on_nodes[projection_.tables.back().name] =
+          part.argument == "rows" ? OnNodes::Rows : OnNodes::Sums;
     } else if (kind == "batch seconds") {
       own_->limits.batch = std::chrono::seconds(number_of(part, kMostBatchSeconds));
     } else if (kind == "build seconds") {

@@ -37,6 +37,7 @@ Projection parse_projection(std::string_view text, const IncludedFile& included)
 ///   -- collections: NSID, NSID      the collections of the records in {keys}
 ///   -- rows: TABLE                  a SELECT over {keys} that gives the rows of the records
 ///   -- sum: TABLE                   a SELECT over {TABLE of rows}, grouped by the key of the table
+///   -- nodes: rows|sums             how a query database shows the table above
 ///   -- batch seconds: NUMBER        -- batch rows: NUMBER       -- build seconds: NUMBER
 ///
 /// Only reads the parts: own_projection.hpp checks them and makes the statements. Throws

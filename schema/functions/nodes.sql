@@ -205,7 +205,7 @@ $$;
 COMMENT ON FUNCTION skua.add_computed_column(text) IS 'Adds the columns that a table of a query database has and those of the nodes do not.';
 REVOKE EXECUTE ON FUNCTION skua.add_computed_column(text) FROM PUBLIC;
 
--- A role that does not own the database sets them for itself only.
+-- A role that does not own the database sets them for itself only. A dump does not have the settings.
 CREATE OR REPLACE FUNCTION skua.join_on_nodes() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -243,7 +243,6 @@ BEGIN
     END IF;
     PERFORM skua.add_computed_column(item.name);
   END LOOP;
-  PERFORM skua.join_on_nodes();
 END
 $$;
 COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions. Drops the views and functions that read them.';
@@ -353,6 +352,7 @@ DECLARE
   part record;
   projection text;
 BEGIN
+  PERFORM skua.join_on_nodes();
   PERFORM skua.drop_node(node);
   EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)', server,
                  (SELECT string_agg(format('%I %L', o.key, o.value), ', ') FROM jsonb_each_text(server_options) AS o));

@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import re
+import subprocess
 import urllib.parse
 
 import atproto
@@ -218,6 +219,21 @@ class Nodes(Backfill):
         failed = self.skua(ask, "query", "latest", code=1)
         self.assertTrue(failed.says("note: the node n1 cannot be read"), failed.tail())
         self.assertTrue(self.skua(ask, "status").says("cannot be read"))
+
+    def test_restored_query_database(self):
+        ask, (first, _) = self.joined()
+        settings = "select concat_ws(' ', current_setting('enable_partitionwise_join'), current_setting('enable_partitionwise_aggregate'))"
+        self.assertEqual(ask.run(settings), "on on")
+        file = self.folder / "backup.dump"
+        subprocess.run(["pg_dump", "-Fc", "-f", file, ask.url], check=True)
+        restored = self.database(migrated=False)
+        subprocess.run(["pg_restore", "--exit-on-error", "-d", restored.url, file], check=True)
+        self.assertEqual(restored.run(settings), "off off")
+        for command in (["sync"], ["set", "n0", "--node-url", first.url]):
+            restored.run("do $$ begin execute format('alter database %I reset all', current_database()); end $$")
+            self.skua(restored, "nodes", *command)
+            self.assertEqual(restored.run(settings), "on on", command)
+        self.skua(restored, "query", "latest")
 
     def check_references(self, nodes):
         halves = list(test_groups.HALVES.values())

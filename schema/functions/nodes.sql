@@ -241,11 +241,12 @@ BEGIN
     IF item.name = 'actors' THEN
       CREATE SEQUENCE bsky.actors_id_seq;
     END IF;
-    PERFORM skua.add_computed_column(item.name);
   END LOOP;
+  -- Of tables that are divided already, a new version may compute more columns.
+  PERFORM skua.add_computed_column(t.name) FROM skua.divided_tables() AS t;
 END
 $$;
-COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions. Drops the views and functions that read them.';
+COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions, and adds the columns that the nodes compute. Drops the views and functions that read the plain tables.';
 REVOKE EXECUTE ON FUNCTION skua.divide_tables() FROM PUBLIC;
 
 -- A view that exists keeps its columns and its grants. It has no rows before each node has the projection: a sum without a node would

@@ -377,7 +377,7 @@ std::vector<QueryNote> slow_conditions(postgres::Session& session, const std::st
       {"query_slow_conditions", "SELECT condition, fast_form FROM bsky.slow_conditions($1::text)"},
       postgres::Params().text(sql));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    notes.push_back({fmt::format("{} reads the whole table. With an index: {}", rows.text(i, 0),
+    notes.push_back({fmt::format("{} reads the whole table. The fast form: {}", rows.text(i, 0),
                                  rows.text(i, 1)),
                      {}});
   }

@@ -42,6 +42,9 @@ class Nodes(Backfill):
         own = {"sort_at", "indexed_at", "page_key", "actor_id", "rkey", *DIFFERENT}
         return code, collections.Counter(json.dumps({k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
 
+    def slow_conditions(self, database, statement):
+        return database.run(f"select condition from bsky.slow_conditions($q${statement.rstrip(';')}$q$) order by 1")
+
     def is_of_parent(self, one, row):
         """False for a notification of a reply to another post than the subject. Nodes have none of these."""
         row = json.loads(row)
@@ -117,6 +120,18 @@ class Nodes(Backfill):
         # Each node joins its posts with its accounts, and sends those of the last day only.
         plan = ask.run("explain (verbose) select count(*) from bsky.posts_view where sort_at > (select now() - interval '1 day')")
         self.assertEqual(len(re.findall(r"Remote SQL: .*posts_\d+_\d+ \w+ INNER JOIN node_ranges.actors_.*sort_at > ", plan)), 2, plan)
+        for slow, fast, condition in (
+                ("sort_at > now() - interval '1 day'", "sort_at > (select now() - interval '1 day')", "a comparison with now() - interval"),
+                (f"actor_id = bsky.actor_id('{account}')", f"actor_id = (select bsky.actor_id('{account}'))", "a comparison with bsky.actor_id(...)"),
+                ("least(created_at, indexed_at) > '2026-01-01'", "sort_at > '2026-01-01'", "least(created_at, indexed_at)")):
+            posts = "select rkey from bsky.posts where"
+            self.assertEqual([self.slow_conditions(ask, f"{posts} {one}") for one in (slow, fast)], [condition, ""])
+            self.assertEqual(*[sorted(ask.run(f"{posts} {one}").split()) for one in (slow, fast)])
+        for slow, fast, condition in (("active is not false", "active is distinct from false", "is not false"),
+                                      (f"coalesce(handle, did) = '{account}'", f"handle_or_did = '{account}'", "coalesce(handle, did)")):
+            accounts = "select did from bsky.actors where"
+            self.assertEqual([self.slow_conditions(ask, f"{accounts} {one}") for one in (slow, fast)], [condition, ""])
+            self.assertEqual(*[sorted(ask.run(f"{accounts} {one}").split()) for one in (slow, fast)])
         for command in (["run", "--relay", "ws://127.0.0.1:1"], ["retention", "apply"], ["verify"], ["dead-letters", "list"],
                         ["consumers", "run"], ["retention", "list"], ["source", "list"]):
             self.assertTrue(self.skua(ask, *command, code=1).says("this is a query database"))

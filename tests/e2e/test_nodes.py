@@ -42,6 +42,13 @@ class Nodes(Backfill):
         own = {"sort_at", "indexed_at", "page_key", "actor_id", "rkey", *DIFFERENT}
         return code, collections.Counter(json.dumps({k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
 
+    def check_statement(self, one, ask, name, arguments):
+        """The statement for psql sends its conditions to the nodes. Returns whether it differs from the one for another database."""
+        statements = ["\n".join(self.skua(database, "query", name, *arguments, "--sql").stdout) for database in (None, one, ask)]
+        self.assertEqual(statements[0], statements[1])
+        self.assertEqual(self.slow_conditions(ask, statements[2]), "")
+        return statements[2] != statements[0]
+
     def slow_conditions(self, database, statement):
         return database.run(f"select condition from bsky.slow_conditions($q${statement.rstrip(';')}$q$) order by 1")
 
@@ -102,7 +109,7 @@ class Nodes(Backfill):
             if line.startswith("  "):
                 usage[words[1].split()[0]] = [word.strip("[]").lower() for word in words[1].split()[1:]]
         self.assertGreater(len(usage), 40)
-        answered = 0
+        answered = changed = 0
         for name, arguments in usage.items():
             with self.subTest(name):
                 given = [values.get(argument, "art") for argument in arguments]
@@ -113,7 +120,9 @@ class Nodes(Backfill):
                 if name == "notifications":
                     expected = expected[0], collections.Counter({row: count for row, count in expected[1].items() if self.is_of_parent(one, row)})
                 self.check_equal(found[1], expected[1])
+                changed += self.check_statement(one, ask, name, given)
         self.assertGreater(answered, 20)
+        self.assertGreater(changed, 5)
         # Each account is asked for in one node only.
         plan = ask.run(f"explain select * from bsky.likes where actor_id = (select id from bsky.actors where did = '{account}')")
         self.assertIn("likes_0_31", plan)

@@ -86,8 +86,8 @@ nlohmann::json consumers_of(ConsumerDatabase& database) {
 void print_lacking(ConsumerDatabases& nodes) {
   std::map<std::string, std::set<std::string>> nodes_with;
   for (ConsumerDatabase& database : nodes) {
-    for (const auto& consumer : consumers::read_network_consumers(database.session)) {
-      nodes_with[consumer.name].insert(database.node);
+    for (const auto& name : consumers::read_network_consumer_names(database.session)) {
+      nodes_with[name].insert(database.node);
     }
   }
   for (const auto& [name, with] : nodes_with) {

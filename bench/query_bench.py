@@ -40,6 +40,7 @@ import people_data  # noqa: E402
 import popular_data  # noqa: E402
 from test_documents import queries as questions_of_the_document  # noqa: E402
 from test_documents import queries_of_the_readme, variables  # noqa: E402
+from test_query_command import arguments_of  # noqa: E402
 
 SORT_AT = "(least(created_at, indexed_at)) where cid is not null"
 # Candidates, in addition to the other indexes of bsky.posts.
@@ -154,11 +155,12 @@ def questions(server, records, accounts, rounds):
             print_times(name, times_of(db, query, rounds, arguments_for(post)), report)
 
 
-def sent_to_nodes(query):
-    """The question as `skua query` asks it in a query database."""
-    query = re.sub(r"least\((\w+)\.created_at, \1\.indexed_at\)", r"\1.sort_at", query)
-    query = re.sub(r"(\w+)\.active is not false", r"\1.active is distinct from false", query)
-    return re.sub(r"([<>]=? )(now\(\) - interval '[^']+')", r"\1(select \2)", query)
+def statement_of(db, name, query, arguments):
+    """The question as `skua query` asks it in this database."""
+    values = {name: value.strip("'") for name, value in re.findall(r"(?m)^\\set (\w+) (.*)$", arguments)}
+    words = [values[argument] for argument in arguments_of(query)]
+    return subprocess.run([BIN / "skua", "query", name, *words, "--sql", "--database", db.url], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.rstrip(";\n")
 
 
 def nodes(server, records, accounts, rounds):
@@ -184,7 +186,7 @@ def nodes(server, records, accounts, rounds):
         if found != expected:
             raise SystemExit(f"one database has {expected} records")
         for name, query in questions_of_the_document().items():
-            sent = sent_to_nodes(query)
+            sent = statement_of(ask, name, query, arguments)
             rows = [len(db.run(f"{arguments}{text};").splitlines()) for db, text in ((one, query), (ask, sent))]
             _, _, alone = times_of(one, query, rounds, arguments)
             planning, new, used = times_of(ask, sent, rounds, arguments)

@@ -36,6 +36,7 @@
 #include "streams/change_filter.hpp"
 #include "streams/leased/leased_batch.hpp"
 #include "streams/leased/letter_event.hpp"
+#include "streams/leased/node_moves.hpp"
 #include "streams/leased/pull_request.hpp"
 #include "streams/leased/webhook_sender.hpp"
 #include "transport/endpoint.hpp"
@@ -73,21 +74,54 @@ std::vector<consumers::Consumer> consumers_named(postgres::Session& session,
   return found;
 }
 
-/// Returns the consumers of a database; those of a node have its name.
-nlohmann::json consumers_of(ConsumerDatabase& database) {
-  nlohmann::json consumers = status::read_consumer_list(database.session);
-  if (!database.node.empty()) {
-    for (nlohmann::json& consumer : consumers) consumer["node"] = database.node;
+/// Adds to the consumers of the query database the nodes whose changes come first, with the state
+/// that they have there: after a move of groups, they get the changes of the new node later.
+void add_awaited_nodes(ConsumerDatabases& nodes, nlohmann::json& all) {
+  std::vector<std::string> names;
+  std::set<std::pair<std::string, std::string>> of_network;
+  for (const ConsumerDatabase& database : nodes) names.push_back(database.node);
+  streams::NodeMoves moves(names);
+  for (ConsumerDatabase& database : nodes) {
+    moves.update(database.session, database.node);
+    for (std::string& name : consumers::read_network_consumer_names(database.session)) {
+      of_network.emplace(database.node, std::move(name));
+    }
   }
-  return consumers;
+  const auto key_of = [](const nlohmann::json& consumer) {
+    return std::pair(consumer["node"].get<std::string>(), consumer["name"].get<std::string>());
+  };
+  std::map<std::pair<std::string, std::string>, nlohmann::json> states;
+  for (const nlohmann::json& consumer : all) states[key_of(consumer)] = consumer["state"];
+  for (nlohmann::json& consumer : all) {
+    consumer["waits_for"] = nlohmann::json::array();
+    const auto key = key_of(consumer);
+    if (!of_network.contains(key)) continue;
+    const auto& [here, name] = key;
+    for (const std::string& node : moves.awaited(here, name)) {
+      consumer["waits_for"].push_back({{"node", node}, {"state", states[{node, name}]}});
+    }
+  }
+}
+
+/// Returns the consumers of all databases; those of a node have its name.
+nlohmann::json consumers_of(ConsumerDatabases& databases) {
+  nlohmann::json all = nlohmann::json::array();
+  for (ConsumerDatabase& database : databases) {
+    for (nlohmann::json& consumer : status::read_consumer_list(database.session)) {
+      if (are_nodes(databases)) consumer["node"] = database.node;
+      all.push_back(std::move(consumer));
+    }
+  }
+  if (are_nodes(databases)) add_awaited_nodes(databases, all);
+  return all;
 }
 
 /// Prints which nodes lack a consumer that all nodes should have.
 void print_lacking(ConsumerDatabases& nodes) {
   std::map<std::string, std::set<std::string>> nodes_with;
   for (ConsumerDatabase& database : nodes) {
-    for (const auto& consumer : consumers::read_network_consumers(database.session)) {
-      nodes_with[consumer.name].insert(database.node);
+    for (const auto& name : consumers::read_network_consumer_names(database.session)) {
+      nodes_with[name].insert(database.node);
     }
   }
   for (const auto& [name, with] : nodes_with) {
@@ -100,32 +134,44 @@ void print_lacking(ConsumerDatabases& nodes) {
 
 int consumers_list(const Invocation& invocation) {
   auto databases = open_consumers(invocation, Access::Read);
-  nlohmann::json all = nlohmann::json::array();
-  for (ConsumerDatabase& database : databases) {
-    const nlohmann::json consumers = consumers_of(database);
-    all.insert(all.end(), consumers.begin(), consumers.end());
-    if (invocation[kJson] || consumers.empty()) continue;
-    const bool is_node = !database.node.empty();
-    if (is_node) fmt::print("{}:\n", database.node);
-    fmt::print("{}", status::consumer_list_text(consumers, is_node ? 2 : 0));
-  }
+  const nlohmann::json all = consumers_of(databases);
   if (invocation[kJson]) {
     fmt::print("{}\n", all.dump(2));
   } else if (all.empty()) {
     fmt::print("no consumers: `skua consumers add` adds one\n");
   } else if (are_nodes(databases)) {
+    for (const ConsumerDatabase& database : databases) {
+      nlohmann::json of_node = nlohmann::json::array();
+      for (const nlohmann::json& consumer : all) {
+        if (consumer["node"] == database.node) of_node.push_back(consumer);
+      }
+      if (of_node.empty()) continue;
+      fmt::print("{}:\n{}", database.node, status::consumer_list_text(of_node, 2));
+    }
     print_lacking(databases);
+  } else {
+    fmt::print("{}", status::consumer_list_text(all, 0));
   }
   return kSuccess;
 }
 
+/// Prints a consumer of a node.
+void print_of_node(const nlohmann::json& consumer) {
+  fmt::print("node: {}\n{}", consumer["node"].get<std::string>(), status::consumer_text(consumer));
+  for (const nlohmann::json& awaited : consumer["waits_for"]) {
+    fmt::print(
+        "  its changes since the arrival of groups from the node {0} wait: it must first have the "
+        "earlier ones of the node {0}, where it is {1}\n",
+        awaited["node"].get<std::string>(), awaited["state"].get<std::string>());
+  }
+}
+
 int consumers_status(const Invocation& invocation) {
   const std::string name = invocation[kConsumerName];
+  auto databases = open_consumers(invocation, Access::Read);
   nlohmann::json named = nlohmann::json::array();
-  for (ConsumerDatabase& database : open_consumers(invocation, Access::Read)) {
-    for (const nlohmann::json& consumer : consumers_of(database)) {
-      if (consumer["name"] == name) named.push_back(consumer);
-    }
+  for (const nlohmann::json& consumer : consumers_of(databases)) {
+    if (consumer["name"] == name) named.push_back(consumer);
   }
   if (named.empty()) {
     fmt::print(
@@ -139,8 +185,11 @@ int consumers_status(const Invocation& invocation) {
     return kSuccess;
   }
   for (const nlohmann::json& consumer : named) {
-    if (consumer.contains("node")) fmt::print("node: {}\n", consumer["node"].get<std::string>());
-    fmt::print("{}", status::consumer_text(consumer));
+    if (are_nodes(databases)) {
+      print_of_node(consumer);
+    } else {
+      fmt::print("{}", status::consumer_text(consumer));
+    }
   }
   return kSuccess;
 }
@@ -635,9 +684,18 @@ int consumers_reset(const Invocation& invocation) {
                       });
   }
   if (!from) {
-    return attempt_in(
-        databases, "reset", fmt::format("{} continues", name),
-        [&](postgres::Session& session) { consumers::reset_consumer(session, name); });
+    // One stopped consumer is enough: on the other nodes it may work.
+    bool had_stopped = false;
+    const postgres::Session& last = databases.back().session;
+    return attempt_in(databases, "reset", fmt::format("{} continues", name),
+                      [&](postgres::Session& session) {
+                        try {
+                          consumers::reset_consumer(session, name);
+                          had_stopped = true;
+                        } catch (const consumers::NotStopped&) {
+                          if (&session == &last && !had_stopped) throw;
+                        }
+                      });
   }
   if (std::holds_alternative<consumers::FromPosition>(first)) require_one_log(databases, "--from");
   return attempt_in(

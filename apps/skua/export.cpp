@@ -30,6 +30,7 @@
 #include "exports/key_ranges.hpp"
 #include "exports/row_form.hpp"
 #include "exports/source.hpp"
+#include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
 #include "query_note.hpp"
 #include "settings.hpp"
@@ -445,9 +446,10 @@ int run_export(const Invocation& invocation) {
   work.selection = read_selection(work.named, invocation);
   work.rows_a_range = invocation[kExportRange];
   work.is_one_snapshot = invocation[kExportSnapshot];
-  print_notes(missing_work(session, invocation));
+  const bool is_query_database = postgres::is_query_database(session);
+  print_notes(missing_work(session, is_query_database, invocation));
   if (const NamedQuery* const query = work.named.query) {
-    print_notes(missing_needs(session, *query, work.named.values, invocation));
+    print_notes(missing_needs(session, is_query_database, *query, work.named.values, invocation));
     print_notes(missing_subjects(session, *query, work.named.values, invocation));
   }
   try {

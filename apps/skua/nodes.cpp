@@ -220,6 +220,7 @@ int nodes_move(const Invocation& invocation) {
 int nodes_sync(const Invocation& invocation) {
   postgres::Session session = open_query_database(invocation);
   require_query_database(session);
+  postgres::join_on_nodes(session);
   share_projections(session);
   share_consumers(session);
   return copy_list(session);

@@ -15,6 +15,7 @@
 #include "command_line/display_text.hpp"
 #include "commands.hpp"
 #include "database.hpp"
+#include "postgres/connection_string.hpp"
 #include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
 #include "query_list.hpp"
@@ -90,6 +91,23 @@ const Option<std::string>& argument_option(const std::string& name) {
       .try_emplace(name, OptionText{.name = shown_name(name),
                                     .meaning = argument_help(query_argument(name))})
       .first->second;
+}
+
+/// Returns a statement for psql as the chosen database needs it. Without one, it is for a database
+/// of records.
+std::string statement_for_psql(const Invocation& invocation, const std::string& sql) {
+  if (!invocation.has(kDatabase)) return sql;
+  const std::string url = require_database(invocation);
+  try {
+    postgres::Session session(url, postgres::process_name("skua query"));
+    return postgres::for_database(session, sql);
+  } catch (const postgres::SqlError& error) {
+    print_note({fmt::format("the database cannot be asked whether it is a query database, which "
+                            "needs other conditions: {}",
+                            error.what()),
+                {}});
+    return sql;
+  }
 }
 
 std::vector<std::string> texts_of(const Invocation& invocation, const NamedQuery& query) {
@@ -220,19 +238,21 @@ int run_query(const Invocation& invocation, const NamedQuery& query) {
   const auto limit = given ? given->rows : query.limit;
   const QueryOptions options = options_of(invocation, query);
   if (invocation[kSql]) {
-    fmt::print("{}", statement_with_values(query, values, limit, options));
+    fmt::print(
+        "{}", statement_for_psql(invocation, statement_with_values(query, values, limit, options)));
     return kSuccess;
   }
   const auto timeout = invocation[kQueryTimeout];
   postgres::Session session = open_database_to_read(invocation, "skua query");
   session.run(fmt::format("SET statement_timeout = '{}s'", timeout.count()));
-  auto notes = missing_work(session, invocation);
-  append(notes, missing_needs(session, query, values, invocation));
+  const bool is_query_database = postgres::is_query_database(session);
+  auto notes = missing_work(session, is_query_database, invocation);
+  append(notes, missing_needs(session, is_query_database, query, values, invocation));
   try {
-    if (postgres::is_query_database(session)) postgres::refresh_collections(session);
+    if (is_query_database) postgres::refresh_collections(session);
     append(notes, missing_subjects(session, query, values, invocation));
-    print_answer(session, execution_of(query, values, limit, options), limit, options, invocation,
-                 notes);
+    print_answer(session, execution_of(query, values, limit, options, is_query_database), limit,
+                 options, invocation, notes);
   } catch (const postgres::SqlError&) {
     // The notes are printed, because a missing projection or index may be the reason why the query
     // takes too long.

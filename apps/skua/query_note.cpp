@@ -234,11 +234,12 @@ std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const Q
 
 }  // namespace
 
-std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuery& query,
+std::vector<QueryNote> missing_needs(postgres::Session& session, bool is_query_database,
+                                     const NamedQuery& query,
                                      const std::vector<std::string>& values,
                                      const Invocation& invocation) {
   std::vector<QueryNote> notes;
-  if (postgres::is_query_database(session)) {
+  if (is_query_database) {
     for (const QueryNeed& need : query.needs) {
       if (auto note = judge_need_of_nodes(session, need, values)) {
         notes.push_back(std::move(*note));
@@ -372,7 +373,7 @@ std::vector<QueryNote> slow_conditions(postgres::Session& session, const std::st
       {"query_slow_conditions", "SELECT condition, fast_form FROM bsky.slow_conditions($1::text)"},
       postgres::Params().text(sql));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    notes.push_back({fmt::format("{} reads the whole table. With an index: {}", rows.text(i, 0),
+    notes.push_back({fmt::format("{} reads the whole table. The fast form: {}", rows.text(i, 0),
                                  rows.text(i, 1)),
                      {}});
   }
@@ -420,9 +421,10 @@ void add_node_notes(postgres::Session& session, const Invocation& invocation,
 
 }  // namespace
 
-std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation& invocation) {
+std::vector<QueryNote> missing_work(postgres::Session& session, bool is_query_database,
+                                    const Invocation& invocation) {
   std::vector<QueryNote> notes;
-  if (postgres::is_query_database(session)) {
+  if (is_query_database) {
     add_node_notes(session, invocation, notes);
     return notes;
   }

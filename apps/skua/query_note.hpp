@@ -20,12 +20,14 @@ struct QueryNote {
 void print_note(const QueryNote& note);
 void print_notes(const std::vector<QueryNote>& notes);
 
-// All following functions read the database of the query, and throw postgres::SqlError.
+// All following functions read the database of the query, and throw postgres::SqlError. Some need
+// to know whether it is a query database.
 
 /// Returns notes about the needs of the query (NamedQuery::needs) that are missing from the
 /// database, or that the database has in an old state. An index for popular subjects is needed if
 /// the subject of `values`, the arguments of the query, has very many records.
-std::vector<QueryNote> missing_needs(postgres::Session& session, const NamedQuery& query,
+std::vector<QueryNote> missing_needs(postgres::Session& session, bool is_query_database,
+                                     const NamedQuery& query,
                                      const std::vector<std::string>& values,
                                      const Invocation& invocation);
 
@@ -35,7 +37,8 @@ std::vector<QueryNote> slow_conditions(postgres::Session& session, const std::st
 
 /// Returns notes about content that Skua has not indexed yet: the rest of an open bootstrap, and
 /// the events that the sources have sent since they were last read.
-std::vector<QueryNote> missing_work(postgres::Session& session, const Invocation& invocation);
+std::vector<QueryNote> missing_work(postgres::Session& session, bool is_query_database,
+                                    const Invocation& invocation);
 
 /// Returns notes about the filter and the retention, if they limit the tables that the transaction
 /// has read so far. To be called inside the transaction of the query, after the query.

@@ -15,6 +15,7 @@
 
 #include "invocation.hpp"
 #include "option.hpp"
+#include "postgres/query_database.hpp"
 #include "postgres/session.hpp"
 #include "postgres/sql_error.hpp"
 #include "query_list.hpp"
@@ -79,11 +80,13 @@ Response run_request(postgres::Session& session, const Request& request, const N
   const std::int64_t limit = limit_of_request(request, query);
   // The commands in notes do not contain the address of the database.
   const Invocation invocation;
-  auto notes = missing_work(session, invocation);
-  append(notes, missing_needs(session, query, values, invocation));
+  const bool is_query_database = postgres::is_query_database(session);
+  auto notes = missing_work(session, is_query_database, invocation);
+  append(notes, missing_needs(session, is_query_database, query, values, invocation));
   append(notes, missing_subjects(session, query, values, invocation));
   const postgres::Transaction transaction(session);
-  const postgres::Rows rows = rows_of(session, execution_of(query, values, limit, options), true);
+  const postgres::Rows rows =
+      rows_of(session, execution_of(query, values, limit, options, is_query_database), true);
   append(notes, missing_records(session, query, invocation));
   const bool has_more = rows.size() > static_cast<std::size_t>(limit);
   const std::size_t count = has_more ? static_cast<std::size_t>(limit) : rows.size();

@@ -13,11 +13,13 @@
 namespace skua::cli {
 
 Execution execution_of(const NamedQuery& query, const std::vector<std::string>& values,
-                       std::optional<std::int64_t> limit, const QueryOptions& options) {
+                       std::optional<std::int64_t> limit, const QueryOptions& options,
+                       bool is_query_database) {
+  const std::string sql = statement_with_parameters(query, limit.has_value(), options);
   Execution execution{query,
                       {},
                       "query_" + query.name,
-                      statement_with_parameters(query, limit.has_value(), options)};
+                      is_query_database ? postgres::for_query_database(sql) : sql};
   for (const std::string& value : values) execution.params.text(value);
   for (const auto& [name, value] : options) {
     execution.params.text(value);
@@ -31,10 +33,10 @@ Execution execution_of(const NamedQuery& query, const std::vector<std::string>& 
 }
 
 postgres::Rows rows_of(postgres::Session& session, const Execution& execution, bool as_json) {
-  const std::string sql = postgres::for_database(session, execution.sql);
   return session.execute(
       {execution.name,
-       as_json ? fmt::format("SELECT row_to_json(q)::text FROM (\n{}\n) AS q", sql) : sql},
+       as_json ? fmt::format("SELECT row_to_json(q)::text FROM (\n{}\n) AS q", execution.sql)
+               : execution.sql},
       execution.params);
 }
 

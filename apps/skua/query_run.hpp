@@ -28,7 +28,8 @@ struct Execution {
 /// Returns the execution of a query with the values of its arguments. Without a limit, which is
 /// below 2^31 - 1, it returns all rows.
 Execution execution_of(const NamedQuery& query, const std::vector<std::string>& values,
-                       std::optional<std::int64_t> limit, const QueryOptions& options);
+                       std::optional<std::int64_t> limit, const QueryOptions& options,
+                       bool is_query_database);
 
 /// Returns the rows, or each row as JSON text in one column. Throws postgres::SqlError.
 postgres::Rows rows_of(postgres::Session& session, const Execution& execution, bool as_json);

@@ -207,13 +207,17 @@ $$;
 COMMENT ON FUNCTION skua.add_computed_column(text) IS 'Adds the columns that a table of a query database has and those of the nodes do not.';
 REVOKE EXECUTE ON FUNCTION skua.add_computed_column(text) FROM PUBLIC;
 
--- A role that does not own the database sets them for itself only.
+-- A role that does not own the database sets them for itself only. A dump does not have the settings.
 CREATE OR REPLACE FUNCTION skua.join_on_nodes() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   setting text;
 BEGIN
   FOREACH setting IN ARRAY ARRAY['enable_partitionwise_join', 'enable_partitionwise_aggregate'] LOOP
+    -- Two sessions cannot make the same setting at the same time.
+    CONTINUE WHEN EXISTS (
+      SELECT FROM pg_db_role_setting AS s JOIN pg_database AS d ON d.oid = s.setdatabase
+      WHERE d.datname = current_database() AND s.setrole IN (0, current_user::regrole) AND setting || '=on' = ANY (s.setconfig));
     BEGIN
       EXECUTE format('ALTER DATABASE %I SET %I = on', current_database(), setting);
     EXCEPTION WHEN insufficient_privilege THEN
@@ -244,11 +248,11 @@ BEGIN
       CREATE SEQUENCE bsky.actors_id_seq;
     END IF;
   END LOOP;
+  -- Of tables that are divided already, a new version may compute more columns.
   PERFORM skua.add_computed_column(t.name) FROM skua.divided_tables() AS t;
-  PERFORM skua.join_on_nodes();
 END
 $$;
-COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions, and adds the columns that the nodes compute. Drops the views and functions that read replaced tables.';
+COMMENT ON FUNCTION skua.divide_tables() IS 'Replaces the plain tables that the nodes divide by partitioned tables without partitions, and adds the columns that the nodes compute. Drops the views and functions that read the plain tables.';
 REVOKE EXECUTE ON FUNCTION skua.divide_tables() FROM PUBLIC;
 
 -- A view that exists keeps its columns and its grants. It has no rows before each node has the projection: a sum without a node would
@@ -420,6 +424,7 @@ DECLARE
   part record;
   projection text;
 BEGIN
+  PERFORM skua.join_on_nodes();
   PERFORM skua.drop_node(node);
   EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)', server,
                  (SELECT string_agg(format('%I %L', o.key, o.value), ', ') FROM jsonb_each_text(server_options) AS o));

@@ -1,5 +1,6 @@
 -- Conditions that read a whole table although another form of them uses an index. The plan shows them: PostgreSQL computes a
--- value for each row, and compares it.
+-- value for each row, and compares it. In a query database, the plan shows the conditions that are not sent to the nodes, so that
+-- whole tables are transferred.
 
 CREATE OR REPLACE FUNCTION bsky.slow_conditions(query text) RETURNS TABLE (condition text, fast_form text)
 LANGUAGE plpgsql AS $$
@@ -25,9 +26,24 @@ BEGIN
      'actor_id = bsky.actor_id(''bsky.app''); `skua index add names` for any condition on names'),
     ($p$Seq Scan on posts[^\n]*\n *Filter: [^\n]*\(?(\w+\.)?created_at [<>]$p$,
      'a comparison of created_at',
-     'sort_at > ...; `skua index add created-at`')
+     'sort_at > ...; `skua index add created-at`'),
+    ($p$Foreign Scan[^\n]*\n *Filter: [^\n]*\w IS NOT FALSE$p$,
+     'is not false',
+     'active is distinct from false'),
+    ($p$Foreign Scan[^\n]*\n *Filter: [^\n]*\(now\(\) - $p$,
+     'a comparison with now() - interval',
+     'sort_at > (select now() - interval ''1 day'')'),
+    ($p$Foreign Scan[^\n]*\n *Filter: [^\n]*\mbsky\.actor_id\($p$,
+     'a comparison with bsky.actor_id(...)',
+     'actor_id = (select bsky.actor_id(''bsky.app''))'),
+    ($p$Foreign Scan[^\n]*\n *Filter: [^\n]*\mLEAST\((\w+\.)?created_at, (\w+\.)?indexed_at\)$p$,
+     'least(created_at, indexed_at)',
+     'sort_at'),
+    ($p$Foreign Scan[^\n]*\n *Filter: [^\n]*\mCOALESCE\((\w+\.)?handle, (\w+\.)?did\)$p$,
+     'coalesce(handle, did)',
+     'handle_or_did')
   ) AS r(pattern, condition, fast_form)
   WHERE plan ~ r.pattern;
 END
 $$;
-COMMENT ON FUNCTION bsky.slow_conditions(text) IS 'The conditions of a query that read a whole table, and the form of each that uses an index. It looks at the plan of the query, and does not run it: select * from bsky.slow_conditions($$select ...$$). `skua export --sql` prints the same.';
+COMMENT ON FUNCTION bsky.slow_conditions(text) IS 'The conditions of a query that read a whole table, and the form of each that uses an index, or that a query database sends to its nodes. It looks at the plan of the query, and does not run it: select * from bsky.slow_conditions($$select ...$$). `skua export --sql` prints the same.';

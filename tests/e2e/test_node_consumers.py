@@ -180,6 +180,36 @@ class NodeConsumers(Backfill):
         self.check_each_once(received, nodes)
         self.assertEqual(server.stop(), 0)
 
+    def test_the_status_names_the_node_whose_changes_come_first(self):
+        network = self.live_network()
+        ask, nodes = self.joined()
+        # Named twice, the later value of max_attempts is the valid one.
+        hook = self.webhook(ask, "hook", "--policy", "block_lane", "--set", "max_attempts=1")
+        seq = network.steps(100)["seq"]
+        for node in nodes:
+            self.assertEqual(self.follow(node, network, seq, "--cursor", "oldest").stop(), 0)
+        hook.behave = lambda changes: 400 if changes[0]["pos"].startswith("n0:") else 204
+        self.opened(hook)
+        server = self.serve(ask)
+        wait_for("the blocked lane", lambda: nodes[0].value("select bool_or(is_blocked) from skua.consumer_lanes"), alive=[server])
+        waits = "its changes since the arrival of groups from the node n0 wait: it must first have the earlier ones of the node n0, where it is blocked"
+        self.assertFalse(self.skua(ask, "consumers", "status", "hook").says("its changes since the arrival"))
+        move = self.move(ask, "n1", "28-31")
+        wait_for("the consumer", lambda: move.says("waits until hook has the changes of the node n0"), alive=[move])
+        status = self.skua(ask, "consumers", "status", "hook")
+        self.assertEqual([line.strip() for line in status.stdout].count(waits), 1, status.tail())
+        self.assertTrue(status.says("then run `skua consumers reset hook`"), status.tail())
+        self.assertEqual([one["waits_for"] for one in json.loads("".join(self.skua(ask, "consumers", "status", "hook", "--json").output()))],
+                         [[], [{"node": "n0", "state": "blocked"}]])
+        hook.behave = lambda changes: 204
+        self.assertTrue(self.skua(ask, "consumers", "reset", "hook").says("hook continues"))
+        self.assertTrue(self.skua(ask, "consumers", "reset", "hook", code=1).says("the consumer 'hook' is not stopped"))
+        server.wait(60)
+        server = self.serve(ask)
+        self.assertEqual(move.wait(120), 0, move.tail())
+        wait_for("no wait", lambda: not self.skua(ask, "consumers", "status", "hook").says("its changes since the arrival"), alive=[server])
+        self.assertEqual(server.stop(), 0)
+
     def test_changes_of_an_account_that_moves_keep_their_order(self):
         network = self.live_network()
         ask, nodes = self.joined()

@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import re
+import subprocess
 import urllib.parse
 
 import atproto
@@ -40,6 +41,16 @@ class Nodes(Backfill):
         rows = json.loads("\n".join(done.stdout))["rows"]
         own = {"sort_at", "indexed_at", "page_key", "actor_id", "rkey", *DIFFERENT}
         return code, collections.Counter(json.dumps({k: v for k, v in row.items() if k not in own}, sort_keys=True) for row in rows)
+
+    def check_statement(self, one, ask, name, arguments):
+        """The statement for psql sends its conditions to the nodes. Returns whether it differs from the one for another database."""
+        statements = ["\n".join(self.skua(database, "query", name, *arguments, "--sql").stdout) for database in (None, one, ask)]
+        self.assertEqual(statements[0], statements[1])
+        self.assertEqual(self.slow_conditions(ask, statements[2]), "")
+        return statements[2] != statements[0]
+
+    def slow_conditions(self, database, statement):
+        return database.run(f"select condition from bsky.slow_conditions($q${statement.rstrip(';')}$q$) order by 1")
 
     def is_of_parent(self, one, row):
         """False for a notification of a reply to another post than the subject. Nodes have none of these."""
@@ -98,7 +109,7 @@ class Nodes(Backfill):
             if line.startswith("  "):
                 usage[words[1].split()[0]] = [word.strip("[]").lower() for word in words[1].split()[1:]]
         self.assertGreater(len(usage), 40)
-        answered = 0
+        answered = changed = 0
         for name, arguments in usage.items():
             with self.subTest(name):
                 given = [values.get(argument, "art") for argument in arguments]
@@ -109,13 +120,27 @@ class Nodes(Backfill):
                 if name == "notifications":
                     expected = expected[0], collections.Counter({row: count for row, count in expected[1].items() if self.is_of_parent(one, row)})
                 self.check_equal(found[1], expected[1])
+                changed += self.check_statement(one, ask, name, given)
         self.assertGreater(answered, 20)
+        self.assertGreater(changed, 5)
         # Each account is asked for in one node only.
         plan = ask.run(f"explain select * from bsky.likes where actor_id = (select id from bsky.actors where did = '{account}')")
         self.assertIn("likes_0_31", plan)
         # Each node joins its posts with its accounts, and sends those of the last day only.
         plan = ask.run("explain (verbose) select count(*) from bsky.posts_view where sort_at > (select now() - interval '1 day')")
         self.assertEqual(len(re.findall(r"Remote SQL: .*posts_\d+_\d+ \w+ INNER JOIN node_ranges.actors_.*sort_at > ", plan)), 2, plan)
+        for slow, fast, condition in (
+                ("sort_at > now() - interval '1 day'", "sort_at > (select now() - interval '1 day')", "a comparison with now() - interval"),
+                (f"actor_id = bsky.actor_id('{account}')", f"actor_id = (select bsky.actor_id('{account}'))", "a comparison with bsky.actor_id(...)"),
+                ("least(created_at, indexed_at) > '2026-01-01'", "sort_at > '2026-01-01'", "least(created_at, indexed_at)")):
+            posts = "select rkey from bsky.posts where"
+            self.assertEqual([self.slow_conditions(ask, f"{posts} {one}") for one in (slow, fast)], [condition, ""])
+            self.assertEqual(*[sorted(ask.run(f"{posts} {one}").split()) for one in (slow, fast)])
+        for slow, fast, condition in (("active is not false", "active is distinct from false", "is not false"),
+                                      (f"coalesce(handle, did) = '{account}'", f"handle_or_did = '{account}'", "coalesce(handle, did)")):
+            accounts = "select did from bsky.actors where"
+            self.assertEqual([self.slow_conditions(ask, f"{accounts} {one}") for one in (slow, fast)], [condition, ""])
+            self.assertEqual(*[sorted(ask.run(f"{accounts} {one}").split()) for one in (slow, fast)])
         for command in (["run", "--relay", "ws://127.0.0.1:1"], ["retention", "apply"], ["verify"], ["dead-letters", "list"],
                         ["consumers", "run"], ["retention", "list"], ["source", "list"]):
             self.assertTrue(self.skua(ask, *command, code=1).says("this is a query database"))
@@ -240,6 +265,21 @@ class Nodes(Backfill):
         failed = self.skua(ask, "query", "latest", code=1)
         self.assertTrue(failed.says("note: the node n1 cannot be read"), failed.tail())
         self.assertTrue(self.skua(ask, "status").says("cannot be read"))
+
+    def test_restored_query_database(self):
+        ask, (first, _) = self.joined()
+        settings = "select concat_ws(' ', current_setting('enable_partitionwise_join'), current_setting('enable_partitionwise_aggregate'))"
+        self.assertEqual(ask.run(settings), "on on")
+        file = self.folder / "backup.dump"
+        subprocess.run(["pg_dump", "-Fc", "-f", file, ask.url], check=True)
+        restored = self.database(migrated=False)
+        subprocess.run(["pg_restore", "--exit-on-error", "-d", restored.url, file], check=True)
+        self.assertEqual(restored.run(settings), "off off")
+        for command in (["sync"], ["set", "n0", "--node-url", first.url]):
+            restored.run("do $$ begin execute format('alter database %I reset all', current_database()); end $$")
+            self.skua(restored, "nodes", *command)
+            self.assertEqual(restored.run(settings), "on on", command)
+        self.skua(restored, "query", "latest")
 
     def check_references(self, nodes):
         halves = list(test_groups.HALVES.values())

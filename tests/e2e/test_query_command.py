@@ -7,7 +7,7 @@ import re
 import unittest
 
 import filled
-from harness import EndToEnd
+from harness import Database, EndToEnd
 from test_documents import queries, variables
 
 POST = "at://did:plc:aaaaaaaaaaaaaaaaaaaaaaaa/app.bsky.feed.post/3l6oveex3ii2l"
@@ -143,6 +143,10 @@ class QueryCommand(EndToEnd):
         self.assertIn("'it''s'", self.query(None, "search", "it's", "--sql"))
         database.run(self.query(None, "search", "it's", "--sql"))
         self.assertRegex(self.query(None, "counts", POST, "--limit", "3", "--sql"), r"\nlimit 3;$")
+        # A database that does not answer.
+        away = self.skua(Database("postgresql://127.0.0.1:1/x"), "query", "latest", "--sql")
+        self.assertEqual("\n".join(away.stdout), self.query(None, "latest", "--sql"))
+        self.assertTrue(away.says("note: the database cannot be asked whether it is a query database"), away.tail())
 
     def test_an_argument_without_the_form_is_refused(self):
         for name, argument, form in (

@@ -81,7 +81,7 @@ class SlowConditions(EndToEnd):
     def test_an_export_prints_them_and_its_rows(self):
         slow, fast = documented()[0]
         rows, notes = self.export(self.statement(slow))
-        self.assertIn("note: a comparison of uri, or of another AT-URI such as subject_uri reads the whole table. With an index: ", notes)
+        self.assertIn("note: a comparison of uri, or of another AT-URI such as subject_uri reads the whole table. The fast form: ", notes)
         self.assertIn(self.post["uri"], rows)
         fast_rows, notes = self.export(self.statement(fast))
         self.assertEqual(fast_rows, rows)

@@ -84,6 +84,18 @@ TEST_F(QueryDatabaseTest, ranges_of_groups) {
             "0 144115188075855872 MAXVALUE");
 }
 
+TEST_F(QueryDatabaseTest, a_migration_adds_the_columns_that_the_nodes_compute) {
+  Schema newer = schema();
+  Transaction transaction(session());
+  divide_tables(session(), newer);
+  session().run("ALTER TABLE bsky.posts DROP COLUMN sort_at CASCADE");
+  transaction.commit();
+  newer.migrations.push_back({newer.version() + 1, "empty", "SELECT"});
+  migrate(session(), newer);
+  EXPECT_EQ(value("SELECT count(sort_at) FROM bsky.posts"), "0");
+  EXPECT_EQ(value("SELECT count(sort_at) FROM bsky.posts_view"), "0");
+}
+
 TEST_F(QueryDatabaseTest, a_role_without_rights_learns_what_a_superuser_runs) {
   const std::string role = "plain_" + database_.name();
   session().run("CREATE ROLE " + role + "; CREATE EXTENSION postgres_fdw; SET ROLE " + role);

@@ -244,6 +244,10 @@ void divide_tables(Session& session, const Schema& schema) {
   apply_definitions(session, schema.definitions, std::move(names));
 }
 
+void join_on_nodes(Session& session) {
+  session.execute(sql::nodes_join);
+}
+
 void disconnect_nodes(Session& session) {
   session.execute(sql::nodes_disconnect);
 }

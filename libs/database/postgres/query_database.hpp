@@ -117,6 +117,9 @@ void require_foreign_tables(Session& session);
 /// Replaces the empty tables of records by tables that nodes can be connected to, and applies all
 /// definitions of the schema. Throws MigrationError.
 void divide_tables(Session& session, const Schema& schema);
+/// Lets PostgreSQL send joins to the nodes, in new sessions. Each connection of a node does this,
+/// but a restored database lacks the settings.
+void join_on_nodes(Session& session);
 /// Drops the connections of all tables to nodes.
 void disconnect_nodes(Session& session);
 /// Connects the tables to one node, and drops its former connections. The node need not answer.

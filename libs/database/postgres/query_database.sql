@@ -28,6 +28,9 @@ SELECT skua.disconnect_tables();
 -- name: nodes_divide
 SELECT skua.divide_tables();
 
+-- name: nodes_join
+SELECT skua.join_on_nodes();
+
 -- name: nodes_connect
 -- $3 and $4 are the options of the server, $5 and $6 those of the user.
 SELECT skua.connect_node($1::text, string_to_array($2, ',')::int4[], jsonb_object($3::text[], $4::text[]),

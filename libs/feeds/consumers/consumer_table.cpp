@@ -259,7 +259,7 @@ void reset_consumer(postgres::Session& session, const std::string& name) {
   ConsumerChange change(session);
   require_consumer(session, name);
   if (session.execute(sql::consumers_continue, name).empty()) {
-    throw ConsumerError(fmt::format("the consumer '{}' is not stopped", name));
+    throw NotStopped(fmt::format("the consumer '{}' is not stopped", name));
   }
   change.commit();
 }

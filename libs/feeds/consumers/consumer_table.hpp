@@ -44,6 +44,11 @@ class ConsumerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A consumer that should continue has not stopped, and none of its lanes is blocked.
+class NotStopped : public ConsumerError {
+  using ConsumerError::ConsumerError;
+};
+
 /// There is no projection of the name: neither a built-in one nor one that a user added.
 class UnknownProjection : public ConsumerError {
   using ConsumerError::ConsumerError;
@@ -196,7 +201,8 @@ void request_rebuild(postgres::Session& session, const std::string& name);
 /// the caller's transaction.
 void rebuild_dependents(postgres::Session& session, const Projection& projection);
 
-/// Continues a stopped consumer and its blocked lanes at the changes that failed.
+/// Continues a stopped consumer and its blocked lanes at the changes that failed. Throws
+/// NotStopped.
 void reset_consumer(postgres::Session& session, const std::string& name);
 
 /// Continues a stopped consumer, or a blocked lane, after the change at `position`, which becomes a

@@ -66,11 +66,10 @@ pipeline::CursorSaver::Options SourceRun::saver_options() {
 }
 
 std::vector<std::optional<tables::GroupCursors>> SourceRun::group_cursors() const {
-  using Kind = CursorChoice::Kind;
   std::vector<std::optional<tables::GroupCursors>> all;
   for (std::size_t i = 0; i < options_.sources.size(); ++i) {
-    const Kind kind = options_.sources[i].cursor.kind;
-    const bool continues = kind == Kind::Saved || kind == Kind::Resume;
+    const auto kind = options_.sources[i].cursor.kind;
+    const bool continues = kind == CursorChoice::Kind::Saved || kind == CursorChoice::Kind::Resume;
     all.push_back(continues ? cursor_saver_.group_cursors(i) : std::nullopt);
   }
   return all;

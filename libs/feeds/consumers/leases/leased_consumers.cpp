@@ -114,6 +114,10 @@ std::vector<NewLeasedConsumer> read_network_consumers(postgres::Session& session
   return all;
 }
 
+std::vector<std::string> read_network_consumer_names(postgres::Session& session) {
+  return session.query<std::string>(sql::leased_names_of_network);
+}
+
 std::vector<NodeMove> read_node_moves(postgres::Session& session) {
   return session.query<NodeMove>(sql::leased_moves);
 }

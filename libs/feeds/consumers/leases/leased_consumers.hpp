@@ -88,6 +88,8 @@ std::vector<LeasedConsumer> read_pull_consumers(postgres::Session& session);
 
 /// Returns the consumers that are on each node. `first` has its default.
 std::vector<NewLeasedConsumer> read_network_consumers(postgres::Session& session);
+/// Returns only their names.
+std::vector<std::string> read_network_consumer_names(postgres::Session& session);
 
 /// A move of groups between nodes, as a node that takes part knows it.
 struct NodeMove {

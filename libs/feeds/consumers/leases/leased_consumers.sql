@@ -60,6 +60,9 @@ JOIN skua.consumer_secrets AS s ON s.consumer_id = c.id
 WHERE c.of_network
 ORDER BY c.name;
 
+-- name: leased_names_of_network
+SELECT name FROM skua.consumers WHERE of_network;
+
 -- name: leased_moves
 SELECT number, from_node, left_pos FROM skua.group_moves WHERE num_nonnulls(left_pos, arrived_pos) > 0;
 

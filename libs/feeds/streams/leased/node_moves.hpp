@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ class NodeMoves {
   /// longer.
   std::string passed(const std::string& node, const std::string& consumer) const;
 
+  /// Returns the other nodes whose changes a consumer must have before it gets those that this node
+  /// has after the arrival of groups.
+  std::set<std::string> awaited(const std::string& node, const std::string& consumer) const;
+
  private:
   struct State {
     std::vector<consumers::NodeMove> moves;
@@ -36,6 +41,10 @@ class NodeMoves {
   };
   /// A node that was not read has no state.
   using States = std::map<std::string, std::optional<State>>;
+
+  /// Whether a consumer has all changes that the first node of a move had of its groups.
+  static bool has_passed(const States& states, const consumers::NodeMove& move,
+                         const std::string& consumer);
 
   Guarded<States> states_;
 };

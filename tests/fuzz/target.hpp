@@ -43,6 +43,7 @@ void run_frame(ByteView input);
 void run_jetstream(ByteView input);
 void run_label_frame(ByteView input);
 void run_mst(ByteView input);
+void run_read_ahead(ByteView input);
 void run_repository(ByteView input);
 void run_tap(ByteView input);
 

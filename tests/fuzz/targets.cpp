@@ -13,6 +13,7 @@ std::span<const Target> targets() {
       Target{"jetstream", run_jetstream},
       Target{"label_frame", run_label_frame},
       Target{"mst", run_mst},
+      Target{"read_ahead", run_read_ahead},
       Target{"repository", run_repository},
       Target{"tap", run_tap},
   };

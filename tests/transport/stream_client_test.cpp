@@ -179,6 +179,41 @@ TEST(StreamClient, connects_anew_when_it_is_told_to) {
   EXPECT_EQ(sink.disconnected().front().reason, "there is something else to be asked for");
 }
 
+// One read brings thousands of these messages. Other work of the client must not wait for all.
+TEST(StreamClient, does_other_work_between_small_messages) {
+  /// Ends its first connection at the first message.
+  class Impatient final : public FrameSink {
+   public:
+    bool try_accept(RawFrame&) override {
+      if (taken++ == 0) client->reconnect("enough");
+      return true;
+    }
+    void when_room(std::function<void()> wake) override { wake(); }
+    void on_connected(std::uint64_t) override {}
+    void on_disconnected(const Disconnection& end) override {
+      if (!is_over) ended.set_value({taken, end.reason});
+      is_over = true;
+    }
+
+    StreamClient* client = nullptr;
+    int taken = 0;
+    bool is_over = false;
+    std::promise<std::pair<int, std::string>> ended;
+  };
+  LoopbackServer server([](Peer& peer) {
+    for (int i = 0; i < 10'000; ++i) peer.send({});
+    peer.wait_for_end();
+  });
+  Impatient sink;
+  StreamClient client(options_for(server.port()), sink);
+  sink.client = &client;
+  client.start();
+  const auto [taken, reason] = sink.ended.get_future().get();
+  client.stop();
+  EXPECT_EQ(reason, "enough");
+  EXPECT_LE(taken, 300);
+}
+
 TEST(StreamClient, drops_a_message_that_was_cut_in_the_middle) {
   LoopbackServer server([](Peer& peer) {
     if (peer.number == 0) {

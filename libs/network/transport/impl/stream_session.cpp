@@ -22,6 +22,7 @@
 #include "transport/errc.hpp"
 #include "transport/http_client.hpp"
 #include "transport/impl/failure_text.hpp"
+#include "transport/impl/read_ahead.hpp"
 #include "transport/impl/refusal.hpp"
 #include "transport/impl/tcp_or_tls_stream.hpp"
 #include "transport/impl/tls_client.hpp"
@@ -45,9 +46,10 @@ namespace websocket = boost::beast::websocket;
 class WebsocketSession final : public StreamSession {
  public:
   explicit WebsocketSession(const SessionContext& context)
-      : StreamSession(context), websocket_(context.io.get_executor()) {
+      : StreamSession(context),
+        websocket_(context.io.get_executor()),
+        ahead_(websocket_.next_layer().read_ahead(kReadAheadBytes)) {
     buffer_.reserve(kBufferBytes);
-    websocket_.next_layer().read_ahead(kBufferBytes);
     // Sets no limit in Beast, which would end the connection. `read_frame` has its own limit.
     websocket_.read_message_max(0);
     websocket_.control_callback([this](websocket::frame_type kind, beast::string_view) {
@@ -67,6 +69,11 @@ class WebsocketSession final : public StreamSession {
 
  private:
   static constexpr std::size_t kBufferBytes = 64 * 1024;
+  /// A stream that is behind fills it with each read. Many messages then share the cost of a read.
+  static constexpr std::size_t kReadAheadBytes = 256 * 1024;
+  /// After this number of messages without Beast, the next message is Beast's in any case. Its
+  /// operations let timers and other work of the io_context run.
+  static constexpr int kMostInTurn = 256;
 
   Socket& socket() override { return websocket_.next_layer().socket(); }
 
@@ -98,6 +105,7 @@ class WebsocketSession final : public StreamSession {
       co_return upgrade_refused(endpoint, target, refusal);
     }
     if (error) co_return upgrade_failed(endpoint, error);
+    ahead_.begin_frames();
     websocket_.text(true);
     co_return check_subprotocol(response[beast::http::field::sec_websocket_protocol]);
   }
@@ -123,6 +131,31 @@ class WebsocketSession final : public StreamSession {
     if (chosen.empty() || chosen == options.subprotocol) return std::nullopt;
     return fmt::format("{} speaks another subprotocol than the one asked for ({})",
                        options.endpoint.authority(), options.subprotocol);
+  }
+
+  bool take_frame(RawFrame& frame) override {
+    if (!websocket_.is_message_done()) return false;
+    while (taken_in_turn_ < kMostInTurn) {
+      const auto message = ahead_.take_message(context_.options.max_frame_bytes);
+      if (!message) return false;
+      ++taken_in_turn_;
+      // All messages of one read came at the same time.
+      if (std::exchange(arrived_with_, ahead_.reads()) != ahead_.reads()) {
+        arrived_at_ = context_.options.clock->now();
+        message_came();
+      }
+      if (!is_wanted(message->text)) {
+        context_.sink.on_ignored();
+        continue;
+      }
+      frame.bytes.assign(message->content.begin(), message->content.end());
+      frame.received_at = arrived_at_;
+      frame.text = message->text;
+      frame.defect = {};
+      return true;
+    }
+    taken_in_turn_ = 0;
+    return false;
   }
 
   Awaitable<std::optional<std::string>> read_frame(RawFrame& frame) override {
@@ -196,6 +229,11 @@ class WebsocketSession final : public StreamSession {
   /// renegotiate.
   CertificateRefusal certificate_refusal_;
   websocket::stream<TcpOrTlsStream, false> websocket_;  // false: no permessage-deflate
+  ReadAhead& ahead_;
+  int taken_in_turn_ = 0;
+  /// The read from which the last message without Beast came, and the time of its arrival.
+  std::uint64_t arrived_with_ = 0;
+  Timestamp arrived_at_;
   beast::flat_buffer buffer_;
 };
 
@@ -274,7 +312,8 @@ Awaitable<std::string> StreamSession::read_frames() {
   auto& statistics = context_.statistics;
   RawFrame frame;
   while (true) {
-    auto failure = co_await read_frame(frame);
+    std::optional<std::string> failure;
+    if (!take_frame(frame)) failure = co_await read_frame(frame);
     if (silent_) {
       co_return fmt::format("{} sent nothing for {}", options.peer,
                             timeout_text(options.read_timeout));

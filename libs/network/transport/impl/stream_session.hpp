@@ -114,6 +114,9 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   /// Does the TLS handshake, if any, and the websocket upgrade. Returns nothing on success,
   /// otherwise the reason of the failure.
   virtual Awaitable<std::optional<std::string>> open_websocket(std::string target) = 0;
+  /// Takes a message of the requested kinds that was already read from the connection into `frame`.
+  /// Returns false if there is none; only `read_frame` can then get the next message.
+  virtual bool take_frame(RawFrame& frame) = 0;
   /// Reads one message of the requested kinds into `frame`. Returns nothing on success, otherwise
   /// the reason why the connection ended.
   virtual Awaitable<std::optional<std::string>> read_frame(RawFrame& frame) = 0;

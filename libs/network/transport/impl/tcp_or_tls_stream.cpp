@@ -1,5 +1,9 @@
 #include "transport/impl/tcp_or_tls_stream.hpp"
 
+#include <cstdint>
+#include <span>
+#include <utility>
+
 #include <boost/asio/append.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/defer.hpp>
@@ -14,6 +18,10 @@ namespace {
 template <class Handler>
 auto on(const Executor& executor, Handler handler) {
   return boost::asio::bind_executor(executor, std::move(handler));
+}
+
+std::span<std::uint8_t> span_of(const boost::asio::mutable_buffer& buffer) {
+  return {static_cast<std::uint8_t*>(buffer.data()), buffer.size()};
 }
 
 }  // namespace
@@ -35,32 +43,32 @@ void TcpOrTlsStream::read_connection(const Pieces<boost::asio::mutable_buffer>& 
 
 void TcpOrTlsStream::start_read(const Pieces<boost::asio::mutable_buffer>& pieces,
                                 Transferred handler) {
-  if (ahead_begin_ < ahead_end_) {
-    const auto taken = take_ahead(pieces);
+  if (!ahead_ || pieces.begin() == pieces.end()) {
+    read_connection(pieces, std::move(handler));
+    return;
+  }
+  const boost::asio::mutable_buffer piece = *pieces.begin();
+  if (const std::size_t taken = ahead_->take(span_of(piece)); taken > 0) {
     boost::asio::defer(
         on(get_executor(), boost::asio::append(std::move(handler), ErrorCode(), taken)));
     return;
   }
-  if (boost::asio::buffer_size(pieces) >= ahead_.size()) {
-    read_connection(pieces, std::move(handler));
-    return;
-  }
-  const Pieces<boost::asio::mutable_buffer> all(boost::asio::buffer(ahead_));
-  read_connection(
-      all, [this, pieces, handler = std::move(handler)](ErrorCode error, std::size_t read) mutable {
-        // After an error, such as a closed socket, the stream need not exist any more.
-        if (error) return std::move(handler)(error, 0);
-        ahead_begin_ = 0;
-        ahead_end_ = read;
-        std::move(handler)(error, take_ahead(pieces));
-      });
+  read_more(piece, std::move(handler));
 }
 
-std::size_t TcpOrTlsStream::take_ahead(const Pieces<boost::asio::mutable_buffer>& pieces) {
-  const auto taken = boost::asio::buffer_copy(
-      pieces, boost::asio::buffer(ahead_.data() + ahead_begin_, ahead_end_ - ahead_begin_));
-  ahead_begin_ += taken;
-  return taken;
+void TcpOrTlsStream::read_more(const boost::asio::mutable_buffer& piece, Transferred handler) {
+  const auto space = ahead_->space();
+  const Pieces<boost::asio::mutable_buffer> all(
+      boost::asio::mutable_buffer(space.data(), space.size()));
+  read_connection(
+      all, [this, piece, handler = std::move(handler)](ErrorCode error, std::size_t read) mutable {
+        // After an error, such as a closed socket, the stream need not exist any more.
+        if (error) return std::move(handler)(error, 0);
+        ahead_->filled(read);
+        const std::size_t taken = ahead_->take(span_of(piece));
+        if (taken == 0) return read_more(piece, std::move(handler));
+        std::move(handler)(error, taken);
+      });
 }
 
 void TcpOrTlsStream::start_write(const Pieces<boost::asio::const_buffer>& pieces,

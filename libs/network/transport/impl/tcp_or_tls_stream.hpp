@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
@@ -16,6 +15,7 @@
 
 #include "base/result.hpp"
 #include "transport/impl/asio_types.hpp"
+#include "transport/impl/read_ahead.hpp"
 
 namespace skua::transport::impl {
 
@@ -39,10 +39,9 @@ class TcpOrTlsStream {
   /// the handshake before them.
   Tls& add_tls(boost::asio::ssl::context& context) { return tls_.emplace(socket_, context); }
 
-  /// Makes later reads take as many bytes as the connection has, up to this number. A read of fewer
-  /// bytes leaves the rest for the next ones. It saves system calls where many small reads follow
-  /// each other: Beast reads the head of each websocket message by itself.
-  void read_ahead(std::size_t bytes) { ahead_.resize(bytes); }
+  /// Makes later reads go through a ReadAhead of this size: each takes as many bytes from the
+  /// connection as there are. It saves system calls, and most of Beast's work for a message.
+  ReadAhead& read_ahead(std::size_t bytes) { return ahead_.emplace(bytes); }
 
   /// Makes the handshake as the client.
   template <class Token>
@@ -110,17 +109,15 @@ class TcpOrTlsStream {
   void start_handshake(Done handler);
   template <class Handler>
   void read_connection(const Pieces<boost::asio::mutable_buffer>& pieces, Handler handler);
-  std::size_t take_ahead(const Pieces<boost::asio::mutable_buffer>& pieces);
+  /// Reads ahead until there are bytes to take.
+  void read_more(const boost::asio::mutable_buffer& piece, Transferred handler);
   void start_read(const Pieces<boost::asio::mutable_buffer>& pieces, Transferred handler);
   void start_write(const Pieces<boost::asio::const_buffer>& pieces, Transferred handler);
   void start_teardown(boost::beast::role_type role, Done handler);
 
   Socket socket_;
   std::optional<Tls> tls_;
-  /// The bytes that were read ahead are `ahead_[ahead_begin_, ahead_end_)`.
-  std::vector<std::uint8_t> ahead_;
-  std::size_t ahead_begin_ = 0;
-  std::size_t ahead_end_ = 0;
+  std::optional<ReadAhead> ahead_;
 };
 
 }  // namespace skua::transport::impl

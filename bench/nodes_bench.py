@@ -8,7 +8,8 @@ server, and the nodes run one after another, so that their CPU can be told apart
 be those of the one database. bench/README.md explains the results. Needs a release build.
 
   --quick       a small workload, which takes seconds and shows only that the benchmark works
-  --part        known: every database knows all accounts of the capture before, as after a long time;
+  --part        known: every database knows all accounts of the capture before, as after a long time, and no
+                references wait;
                 new: no database knows an account; may be repeated (default: both)
   --events      record operations in the capture (default 100000)
   --nodes       a number of nodes; may be repeated (default: 2 and 4)
@@ -175,6 +176,9 @@ def nodes_round(server, count, one, workload, dids, options, report):
     _, *nodes = join(server, count)
     for node in nodes:
         know_accounts(node, dids)
+        if dids:
+            # The first process of a node asks the others for all references to its accounts. Here each node has them.
+            node.run("select skua.check_change_log_timeline(); delete from skua.waiting_references")
     costs = [measure(server, node, workload, options, [other for other in nodes if other is not node]) for node in nodes]
     received = [sum(cost.others.get(node.url, 0) for cost in costs) for node in nodes]
     for cost, cpu in zip(costs, received):
@@ -251,6 +255,9 @@ def main():
     try:
         if options.statements:
             statements.prepare(server)
+        # The autovacuum would vacuum a database while a later one is measured. Its work follows the rows, which are as many on all nodes
+        # together as in one database.
+        server.admin().run("alter system set autovacuum = off; select pg_reload_conf()")
         # All accounts act equally often: otherwise the busiest accounts would determine which node is the busiest.
         frames = capture(cache, options.events, [*people(options).most_subjects_new(), "--even"], name="nodes")
         messages = frame_count(frames)

@@ -434,7 +434,7 @@ ConsumerDatabases open_for_projection(const Invocation& invocation) {
   if (std::ranges::all_of(databases, has_it)) return databases;
   std::erase_if(databases, [&](ConsumerDatabase& database) {
     if (!has_it(database)) return false;
-    fmt::print("{}has {} already\n", database.prefix(), name);
+    fmt::print("the node {} has {} already\n", database.node, name);
     return true;
   });
   refuse_existing(databases, name);

@@ -139,7 +139,7 @@ class NodeProjections(EndToEnd):
         self.assertTrue(self.skua(ask, "nodes", "sync").says("the node n0 has the projection likers now: `skua consumers add likers` builds it"))
         # A node that has a projection already is left out.
         self.skua(nodes[1], "consumers", "add", "likers")
-        self.assertTrue((added := self.skua(ask, "consumers", "add", "likers")).says("the node n1: has likers already") and added.says("added likers"))
+        self.assertTrue((added := self.skua(ask, "consumers", "add", "likers")).says("the node n1 has likers already") and added.says("added likers"))
         self.assertTrue(self.skua(ask, "consumers", "add", "likers", code=1).says("the node n1: the consumer 'likers' exists already"))
         self.skua(ask, "consumers", "remove", "likers")
         self.projection(nodes[1], "remove", "likers")

@@ -44,10 +44,9 @@ class Nodes(Backfill):
 
     def check_statement(self, one, ask, name, arguments):
         """The statement for psql sends its conditions to the nodes. Returns whether it differs from the one for another database."""
-        statements = ["\n".join(self.skua(database, "query", name, *arguments, "--sql").stdout) for database in (None, one, ask)]
-        self.assertEqual(statements[0], statements[1])
-        self.assertEqual(self.slow_conditions(ask, statements[2]), "")
-        return statements[2] != statements[0]
+        plain, sent = ("\n".join(self.skua(database, "query", name, *arguments, "--sql").stdout) for database in (one, ask))
+        self.assertEqual(self.slow_conditions(ask, sent), "")
+        return sent != plain
 
     def slow_conditions(self, database, statement):
         return database.run(f"select condition from bsky.slow_conditions($q${statement.rstrip(';')}$q$) order by 1")

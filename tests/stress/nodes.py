@@ -50,9 +50,13 @@ from node_questions import HALVES, Questions, owned  # noqa: E402
 from seeds import print_result, run_seeds  # noqa: E402
 from stress import Cluster  # noqa: E402
 from test_leased import QUICK, Receiver  # noqa: E402
+from test_node_projections import SHOWN  # noqa: E402
+from test_own_projections import examples  # noqa: E402
 from trouble import CRASH_POINTS  # noqa: E402
 
 SERVERS = (*HALVES, "ask")
+# Projections that a user adds: sums over the nodes.
+OWN = ("lang_days", "engagement")
 # The approximate number of passes in a few seconds.
 POINTS = {**CRASH_POINTS, "decoded": 500, "after_references": 5}
 # Events before the first fault.
@@ -76,8 +80,9 @@ class Server:
         self.cluster = Cluster(place)
         parts = urllib.parse.urlsplit(self.cluster.tcp_url)
         if not has_superuser:
-            # What docs/nodes.md says of a role that is no superuser.
-            Database(self.cluster.url).run(f"create role {name} login password '{PASSWORD}'; alter database skua owner to {name}")
+            # What docs/nodes.md says of a role that is no superuser, and what `skua migrate` says of projections.
+            Database(self.cluster.url).run(f"create role {name} login password '{PASSWORD}'; alter database skua owner to {name}; "
+                                           f"create role skua_projection nologin; grant skua_projection to {name}")
             parts = parts._replace(netloc=f"{name}:{PASSWORD}@{parts.netloc.rpartition('@')[2]}")
         self.database = Database(urllib.parse.urlunsplit(parts))
 
@@ -260,6 +265,12 @@ class Stress:
         for database in (self.one, *(node.database for node in self.nodes)):
             for projection in OF_ONE if database is self.one else OF_NODES:
                 self.skua(database, "consumers", "add", projection)
+        for name in OWN:
+            file = self.folder / f"{name}.sql"
+            file.write_text(examples()[name])
+            for database in (self.one, self.ask.database):
+                self.skua(database, "projection", "add", file)
+                self.skua(database, "consumers", "add", name)
         self.webhook = Webhook(self, random.Random(f"webhook {self.seed}"))
 
     def look_after(self):
@@ -383,11 +394,14 @@ class Stress:
                 found += self.compare(projection, *(sums(database, projection) for database in (self.one, self.ask.database)))
             # The sums are right although the records that moved count on the node that they left, and after a rebuild.
             for database in databases.values() if self.outcome["moves"] else ():
-                for projection in SUMMED:
+                for projection in (*SUMMED, *OWN):
                     self.skua(database, "consumers", "rebuild", projection)
                 self.skua(database, "consumers", "run-until-idle")
+        for projection in OWN:
+            found += self.compare(projection, *(collections.Counter(database.run(SHOWN[projection]).split("\n"))
+                                                for database in (self.one, self.ask.database)))
         for database in databases.values():
-            for projection in OF_NODES:
+            for projection in (*OF_NODES, *OWN):
                 self.skua(database, "consumers", "verify", projection)
         return found + self.number_differences()
 

@@ -20,7 +20,7 @@ struct Examination {
   std::vector<NetworkTarget> targets;
   transport::HttpClientOptions http;
   SettingsFound settings;
-  /// True for a query database, which reads no source. `targets` and `settings` are then unused.
+  /// True for a query database, which reads no source. `settings` is then unused.
   bool is_query_database = false;
 };
 

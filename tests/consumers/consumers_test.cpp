@@ -161,6 +161,28 @@ TEST_F(ConsumersTest, a_build_that_lagged_out_is_built_again) {
   EXPECT_EQ(likes(), "1: 1");
 }
 
+TEST_F(ConsumersTest, a_session_does_not_repeat_the_build_that_another_one_has_just_ended) {
+  add("post_stats");
+  const auto build = [&] {
+    postgres::Session builder(database_.url(), "builder");
+    ConsumerMetrics metrics;
+    do {
+      build_projection(builder, metrics);
+    } while (builder.run("SELECT count(*) FROM skua.consumers WHERE state = 'filling'").int8(0, 0) >
+             0);
+  };
+  for (int round = 0; round < 10; ++round) {
+    rebuild_consumer(session(), "post_stats");
+    {
+      const std::jthread one(build);
+      const std::jthread other(build);
+    }
+    ASSERT_EQ(value("SELECT coalesce(string_agg(error, ', '), '') FROM skua.consumers"), "");
+    test::maintain_projections(session());
+    ASSERT_EQ(state(), "live running");
+  }
+}
+
 TEST_F(ConsumersTest, readers_of_the_view_delay_an_exchange_and_do_not_fail_it) {
   add("post_stats");
   like(1);

@@ -104,6 +104,25 @@ TEST_F(AdvisoryLockTest, a_wait_has_an_end_and_names_the_owner) {
   EXPECT_EQ(try_lock_xact(other, std::vector{two}), std::vector{true}) << "it holds on to nothing";
 }
 
+TEST_F(AdvisoryLockTest, a_lock_that_is_tried_is_free_again_after_its_object) {
+  constexpr NamedLockKey kKey{1, 2};
+  Session other(database_.url(), "other");
+  {
+    const TriedLock first(session(), kKey);
+    EXPECT_TRUE(first.is_taken());
+    const TriedLock second(other, kKey);
+    EXPECT_FALSE(second.is_taken());
+  }
+  {
+    const TriedLock again(other, kKey);
+    EXPECT_TRUE(again.is_taken());
+    const Transaction transaction(other);
+    EXPECT_THROW(other.run("SELECT 1 / 0"), SqlError);
+  }
+  EXPECT_TRUE(TriedLock(session(), kKey).is_taken()) << "after a transaction that failed";
+  EXPECT_EQ(value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+}
+
 TEST_F(AdvisoryLockTest, every_session_waits_for_a_limited_time) {
   EXPECT_EQ(value("SHOW lock_timeout"), "10s");
 }

@@ -81,6 +81,7 @@ constexpr NamedLockKey kMigration{kSingle, 2};
 // The numbers 3 to 6 were the locks of the change log and of consumers
 // (schema/migrations/0065_log_locks.sql).
 constexpr NamedLockKey kPlc{kSingle, 7};
+// The number 8 is the lock of `skua nodes move` (moves/group_move.cpp).
 
 constexpr std::chrono::minutes kSayEvery{1};
 
@@ -194,6 +195,13 @@ std::optional<std::string> lock_owner(Session& session, RecordLockKey key) {
 
 std::optional<std::string> lock_owner(Session& session, NamedLockKey key) {
   return text_of(session.query_first<Owner>(sql::lock_named_owner, key.space, key.key));
+}
+
+TriedLock::TriedLock(Session& session, NamedLockKey key)
+    : session_(session), key_(key), taken_(try_lock(session, sql::lock_try_named, key)) {}
+
+TriedLock::~TriedLock() {
+  if (taken_) unlock(session_, key_);
 }
 
 std::vector<BusyLocks::Busy> BusyLocks::seen(std::span<const Lock> locks, Time now) {

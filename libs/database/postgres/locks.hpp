@@ -72,6 +72,26 @@ struct NamedLockKey {
 std::optional<std::string> lock_owner(Session& session, RecordLockKey key);
 std::optional<std::string> lock_owner(Session& session, NamedLockKey key);
 
+/// Takes an advisory lock for its session, if the lock is free, until this object ends. A
+/// transaction that starts after it sees all that the former holder committed. The lock is lost if
+/// the session's connection breaks.
+class TriedLock {
+ public:
+  /// Does not wait. Throws SqlError.
+  TriedLock(Session& session, NamedLockKey key);
+  ~TriedLock();
+  TriedLock(const TriedLock&) = delete;
+  TriedLock& operator=(const TriedLock&) = delete;
+
+  /// Returns false if another session had the lock.
+  [[nodiscard]] bool is_taken() const { return taken_; }
+
+ private:
+  Session& session_;
+  const NamedLockKey key_;
+  const bool taken_;
+};
+
 /// Measures how long other sessions have held the locks that this process waits for. Any thread.
 /// Bounded to 10,000 locks.
 class BusyLocks {

@@ -16,6 +16,7 @@
 #include "consumers/projection_upkeep.sql.hpp"
 #include "consumers/projections/projection.hpp"
 #include "consumers/projections/projection_tables.hpp"
+#include "postgres/locks.hpp"
 #include "postgres/sql_error.hpp"
 
 namespace skua::consumers {
@@ -27,6 +28,8 @@ constexpr std::chrono::milliseconds kExchangePatience{200};
 /// are exchanged. The regular check skips a projection with a larger distance, because a check
 /// applies all remaining changes in one transaction.
 constexpr std::int64_t kNearEnd = 10'000;
+/// The space of the advisory locks of builds: schema/tables/consumers.sql.
+constexpr std::int32_t kBuilds = 1936422147;
 /// dependent_objects_still_exist.
 constexpr std::string_view kDependentObjects = "2BP01";
 /// A check drains the queues of earlier changes at most this number of times.
@@ -106,13 +109,14 @@ bool fold_everything(postgres::Session& session, const Projection& projection,
   return false;
 }
 
-/// The lock is the first statement of the transaction, so the snapshot of the transaction is that
-/// of the lock.
+/// Returns false if another session builds the tables, or has just built them.
 bool build(postgres::Session& session, const Projection& projection, std::int32_t consumer_id,
            std::int32_t lanes) {
+  const postgres::TriedLock lock(session, {kBuilds, consumer_id});
+  if (!lock.is_taken()) return false;
   postgres::Transaction transaction(session);
   session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-  if (!session.query_one<bool>(sql::consumers_lock_build, consumer_id)) return false;
+  if (!session.query_one<bool>(sql::consumers_must_be_built, consumer_id)) return false;
   logger("feed")->info("{}: building its tables from the records", projection.name);
   build_tables(session, projection, consumer_id);
   session.execute(sql::consumers_insert_lanes, consumer_id, lanes);

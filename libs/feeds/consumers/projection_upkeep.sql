@@ -16,8 +16,9 @@ WHERE c.state = 'filling'
   AND NOT EXISTS (SELECT 1 FROM skua.dropped_indexes)
 ORDER BY c.id;
 
--- name: consumers_lock_build
-SELECT pg_try_advisory_xact_lock(1936422147, $1::int4);
+-- name: consumers_must_be_built
+SELECT EXISTS (SELECT 1 FROM skua.consumers AS c WHERE c.id = $1::int4 AND c.state = 'filling' AND c.role = 'next')
+  AND NOT EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = $1::int4);
 
 -- name: consumers_insert_lanes
 -- skua.projections_of_nodes compares the moves of groups that had ended in the snapshot of the build.

@@ -15,6 +15,7 @@
 #include "moves/group_move.sql.hpp"
 #include "moves/row_copy.hpp"
 #include "postgres/database_watch.hpp"
+#include "postgres/locks.hpp"
 #include "postgres/query_database.hpp"
 #include "tables/network_nodes.hpp"
 
@@ -26,6 +27,8 @@ using postgres::NodeError;
 using postgres::Session;
 using postgres::Transaction;
 
+/// The lock of the process that moves groups, in the query database (postgres/locks.hpp).
+constexpr postgres::NamedLockKey kMoves{1936422146, 8};
 constexpr std::int64_t kRowsOfPart = 50'000;
 constexpr std::uint32_t kMostPartsOfGroup = 4'096;
 constexpr std::chrono::milliseconds kPoll{200};
@@ -172,28 +175,6 @@ void end_sessions(Session& node, const std::string& url) {
     std::this_thread::sleep_for(kPoll);
   }
 }
-
-/// A lock of the query database, which one process at a time has.
-class MoveLock {
- public:
-  explicit MoveLock(Session& ask) : ask_(ask) {
-    if (!ask.query_one<bool>(sql::moves_lock)) {
-      throw NodeError("another `skua nodes move` is at work");
-    }
-  }
-  ~MoveLock() {
-    try {
-      ask_.execute(sql::moves_unlock);
-    } catch (const postgres::SqlError&) {
-      // The lock ends with the connection.
-    }
-  }
-  MoveLock(const MoveLock&) = delete;
-  MoveLock& operator=(const MoveLock&) = delete;
-
- private:
-  Session& ask_;
-};
 
 /// A move, from its present phase to its end.
 class Move {
@@ -467,7 +448,8 @@ std::optional<MoveRow> find_move(Session& ask) {
 
 void move_groups(Session& query_database, const atproto::GroupSet& groups, const std::string& to,
                  const Progress& progress) {
-  const MoveLock lock(query_database);
+  const postgres::TriedLock lock(query_database, kMoves);
+  if (!lock.is_taken()) throw NodeError("another `skua nodes move` is at work");
   auto row = find_move(query_database);
   bool is_cancelled = false;
   if (row) {

@@ -1,11 +1,5 @@
 -- In the query database.
 
--- name: moves_lock
-SELECT pg_try_advisory_lock(1936422148, 89);
-
--- name: moves_unlock
-SELECT pg_advisory_unlock(1936422148, 89);
-
 -- name: moves_under_way
 SELECT number, from_node, to_node, array_to_string(groups, ','), phase
 FROM skua.group_moves

@@ -200,15 +200,14 @@ COMMENT ON FUNCTION bsky.backlinks(text, int4, text, text, text, text) IS 'The r
 CREATE OR REPLACE FUNCTION bsky.backlink_counts(target text)
 RETURNS TABLE (collection text, path text, records int8, accounts int8)
 LANGUAGE sql STABLE ROWS 20 AS $$
-  WITH counted AS MATERIALIZED (
-    SELECT l.actor_id, l.collection_id, l.path, count(*) AS records
-    FROM bsky.links_to(target) AS l GROUP BY l.actor_id, l.collection_id, l.path
+  WITH links AS MATERIALIZED (
+    SELECT l.actor_id, l.collection_id, l.path FROM bsky.links_to(target) AS l
   )
   SELECT c.nsid, l.path, l.records, l.accounts
-  FROM (SELECT l.collection_id, l.path, sum(l.records)::int8 AS records, count(*) AS accounts
-        FROM counted AS l
+  FROM (SELECT l.collection_id, l.path, count(*) AS records, count(DISTINCT l.actor_id) AS accounts
+        FROM links AS l
         WHERE l.actor_id NOT IN (SELECT n.id FROM bsky.actors AS n
-          WHERE n.id = ANY (ARRAY(SELECT DISTINCT k.actor_id FROM counted AS k)) AND NOT n.active)
+          WHERE n.id = ANY (ARRAY(SELECT k.actor_id FROM links AS k)) AND NOT n.active)
         GROUP BY l.collection_id, l.path) AS l
   JOIN bsky.collections AS c ON c.id = l.collection_id
   ORDER BY l.records DESC, c.nsid, l.path

@@ -21,7 +21,7 @@ DROP TABLE skua.account_groups, skua.number_key, skua.nodes, skua.waiting_refere
   skua.network_tables;
 ALTER TABLE skua.database_token DROP COLUMN groups_version;
 DELETE FROM skua.reader_tables WHERE name IN ('account_groups', 'group_moves', 'group_cursors');
-DROP INDEX bsky.posts_out_of_order, bsky.reposts_out_of_order;
+DROP INDEX bsky.posts_out_of_order, bsky.reposts_out_of_order, bsky.actors_inactive;
 DROP TABLE skua.trusted_accounts CASCADE;
 ALTER TABLE bsky.records DROP COLUMN block CASCADE;
 ALTER TABLE skua.retention DROP COLUMN set_at;

@@ -3,6 +3,7 @@ CREATE UNIQUE INDEX actors_did_key ON bsky.actors USING btree (did);
 CREATE INDEX actors_floor ON bsky.actors USING btree (id) INCLUDE (floor_rev) WHERE (floor_rev > 0);
 CREATE INDEX actors_handle ON bsky.actors USING btree (handle) WHERE (handle IS NOT NULL);
 CREATE INDEX actors_handle_check_due ON bsky.actors USING btree (handle_check_due) WHERE ((handle_check_due IS NOT NULL) AND (handle_valid IS NOT FALSE));
+CREATE INDEX actors_inactive ON bsky.actors USING btree (id) WHERE (NOT active);
 CREATE UNIQUE INDEX actors_pkey ON bsky.actors USING btree (id);
 CREATE INDEX actors_refused_handle_check_due ON bsky.actors USING btree (handle_check_due) WHERE ((handle_check_due IS NOT NULL) AND (handle_valid IS FALSE));
 CREATE UNIQUE INDEX blocks_pkey ON bsky.blocks USING btree (actor_id, rkey);

@@ -27,7 +27,6 @@ std::optional<StoredProjection> joined_version(postgres::Session& session,
 
 JoinedProjection join_projection(postgres::Session& session, const Projection& projection) {
   const std::string& name = projection.name;
-  ConsumerChange change(session);
   JoinedProjection joined;
   std::vector<const OwnTable*> shown;
   std::vector<std::string> names;
@@ -37,19 +36,21 @@ JoinedProjection join_projection(postgres::Session& session, const Projection& p
       joined.hidden.push_back(table.name);
       continue;
     }
-    if (const auto other = session.query_first<std::string>(sql::joined_other, table.name, name)) {
-      throw ConsumerError(fmt::format(
-          "the projection {} has a table {}, too: give yours another name", *other, table.name));
-    }
     shown.push_back(&table);
     names.push_back(table.name);
   }
+  ConsumerChange change(session);
   const auto former = joined_version(session, name);
   if (former && former->sha256 == projection.own->sha256) return joined;
+  for (const std::string& table : names) {
+    if (const auto other = session.query_first<std::string>(sql::joined_other, table, name)) {
+      throw ConsumerError(fmt::format(
+          "the projection {} has a table {}, too: give yours another name", *other, table));
+    }
+  }
   joined.change = former ? ProjectionChange::Replaced : ProjectionChange::Added;
-  session.execute(sql::joined_remove, name);
-  session.execute(sql::joined_insert, name, projection.version, projection.help,
-                  projection.own->sha256, projection.own->text);
+  remove_texts(session, name);
+  insert_text(session, projection);
   session.execute(sql::joined_drop_tables, name, names);
   for (const OwnTable* table : shown) {
     session.execute(sql::joined_show, table->name, name, projection.help, table->types,
@@ -62,7 +63,7 @@ JoinedProjection join_projection(postgres::Session& session, const Projection& p
 void part_projection(postgres::Session& session, const std::string& name) {
   ConsumerChange change(session);
   session.execute(sql::joined_drop_tables, name, std::vector<std::string>());
-  session.execute(sql::joined_remove, name);
+  remove_texts(session, name);
   change.commit();
 }
 

@@ -1,10 +1,3 @@
--- name: joined_insert
-INSERT INTO skua.projections (name, version, help, sha256, text)
-VALUES ($1::text, $2::int4, $3::text, $4::text, $5::text);
-
--- name: joined_remove
-DELETE FROM skua.projections WHERE name = $1::text;
-
 -- name: joined_other
 -- The projection that has a table of this name, if it is another one.
 SELECT projection FROM skua.network_tables WHERE name = $1::text AND projection <> $2::text;

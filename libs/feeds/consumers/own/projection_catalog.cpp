@@ -153,6 +153,15 @@ std::vector<StoredProjection> read_stored_projections(postgres::Session& session
   return session.query<StoredProjection>(sql::catalog_read);
 }
 
+void insert_text(postgres::Session& session, const Projection& projection) {
+  session.execute(sql::catalog_insert, projection.name, projection.version, projection.help,
+                  projection.own->sha256, projection.own->text);
+}
+
+void remove_texts(postgres::Session& session, const std::string& name) {
+  session.execute(sql::catalog_remove, name);
+}
+
 ProjectionChange add_projection(postgres::Session& session, const Projection& projection) {
   require_owner(session);
   const std::string& name = projection.name;
@@ -186,8 +195,7 @@ ProjectionChange add_projection(postgres::Session& session, const Projection& pr
     }
   }
   declare_views(session, projection, versions);
-  session.execute(sql::catalog_insert, name, projection.version, projection.help,
-                  projection.own->sha256, projection.own->text);
+  insert_text(session, projection);
   session.execute(sql::catalog_remove_unused, name);
   change.commit();
   return versions.empty() ? ProjectionChange::Added : ProjectionChange::Replaced;
@@ -223,7 +231,7 @@ void remove_projection(postgres::Session& session, const std::string& name) {
     }
   }
   session.execute(sql::catalog_forget_retired, name);
-  session.execute(sql::catalog_remove, name);
+  remove_texts(session, name);
   change.commit();
 }
 

@@ -50,6 +50,12 @@ struct StoredProjection {
 /// Returns all versions, sorted by name and version.
 std::vector<StoredProjection> read_stored_projections(postgres::Session& session);
 
+/// Stores the text of a projection, which has no stored version of its number.
+void insert_text(postgres::Session& session, const Projection& projection);
+
+/// Removes the texts of all versions of a projection.
+void remove_texts(postgres::Session& session, const std::string& name);
+
 /// The effect of `add_projection`.
 enum class ProjectionChange : std::uint8_t {
   Added,

@@ -136,10 +136,12 @@ class Database:
         Database(with_database(self.url, "postgres")).run(f'drop database if exists "{name}" with (force)')
 
 
-def wait_for(what, condition, seconds=30, every=0.05, alive=()):
+def wait_for(what, condition, seconds=30, every=None, alive=()):
     """Waits until the condition returns something true, and returns that. Fails at the deadline, or as soon as one of
-    the programs in `alive` has ended."""
-    deadline = time.monotonic() + seconds
+    the programs in `alive` has ended. `every` is the pause in seconds between two looks. Without it the pause grows from
+    0.05 to 0.25: a look is often a process and a session of the server, which other tests wait for."""
+    start = time.monotonic()
+    deadline = start + seconds
     while True:
         result = condition()
         if result:
@@ -150,7 +152,7 @@ def wait_for(what, condition, seconds=30, every=0.05, alive=()):
         if time.monotonic() > deadline:
             tails = "\n".join(f"{program}:\n{program.tail()}" for program in alive)
             raise AssertionError(f"waited {seconds} s in vain for {what}\n{tails}")
-        time.sleep(every)
+        time.sleep(min(max(0.05, (time.monotonic() - start) / 20), 0.25) if every is None else every)
 
 
 class Program:

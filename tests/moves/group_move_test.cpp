@@ -23,6 +23,7 @@ namespace {
 
 using atproto::GroupSet;
 using testing::HasSubstr;
+using testing::Property;
 using testing::Throws;
 
 /// Returns a DID of a group between two others.
@@ -102,6 +103,43 @@ class GroupMoveTest : public test::PostgresTest {
   const std::string stayer_ = did_of("stayer", 0, 15);
   const std::string friend_ = did_of("friend", 32, 63);
 };
+
+TEST_F(GroupMoveTest, a_backup_from_before_the_move_does_not_write) {
+  const auto check = [](postgres::Session& node) {
+    tables::require_present_groups(node, tables::load_account_groups(node).owned);
+  };
+  move("east");
+  check(west_);
+  check(east_);
+  // The state of west in the backup.
+  west_.run(
+      "DELETE FROM skua.group_moves; UPDATE skua.account_groups SET owned = ARRAY(SELECT "
+      "generate_series(0, 31))");
+  EXPECT_THAT([&] { check(west_); },
+              Throws<postgres::NodeError>(
+                  Property(&std::exception::what,
+                           HasSubstr("the node east has taken groups of this database (16-31)"))));
+  check(east_);
+  // Without the other node, there is nothing to compare with.
+  west_.run("UPDATE skua.nodes SET url = 'postgresql:///none' WHERE name = 'east'");
+  check(west_);
+}
+
+TEST_F(GroupMoveTest, groups_that_came_back_are_those_of_the_first_node) {
+  move("east");
+  move("west");
+  const auto state = [](postgres::Session& node) {
+    return tables::load_account_groups(node).owned.text();
+  };
+  EXPECT_EQ(state(west_) + " " + state(east_), "0-31 32-63");
+  // The state of east in a backup from between the moves.
+  east_.run(
+      "DELETE FROM skua.group_moves WHERE number = 2; UPDATE skua.account_groups SET owned = "
+      "ARRAY(SELECT generate_series(16, 63))");
+  tables::require_present_groups(west_, tables::load_account_groups(west_).owned);
+  EXPECT_THROW(tables::require_present_groups(east_, tables::load_account_groups(east_).owned),
+               postgres::NodeError);
+}
 
 TEST_F(GroupMoveTest, the_rows_of_accounts_move_and_those_of_others_stay) {
   for (const std::string& did : {stayer_, friend_}) add_account(west_, did);

@@ -9,6 +9,7 @@
 #include "postgres/table_layout.hpp"
 #include "tables/account_groups.hpp"
 #include "tables/change_log.hpp"
+#include "tables/network_nodes.hpp"
 #include "writer/worker_pool.hpp"
 #include "writer/write_policy.hpp"
 
@@ -67,7 +68,9 @@ void check_state_to_read(const std::string& url) {
 atproto::GroupSet state_groups(const std::string& url,
                                const std::optional<atproto::GroupSet>& stated) {
   postgres::Session session(url, postgres::process_name("skua check"));
-  return tables::state_account_groups(session, stated).owned;
+  const atproto::GroupSet owned = tables::state_account_groups(session, stated).owned;
+  tables::require_present_groups(session, owned);
+  return owned;
 }
 
 void check_database_to_write(const std::string& url, Durability durability) {

@@ -41,7 +41,8 @@ void check_state_to_read(const std::string& url);
 void check_database_to_write(const std::string& url, Durability durability = Durability::Any);
 
 /// Returns the groups of accounts that the database owns. `stated` are the groups that the user
-/// states. Throws postgres::SqlError, and tables::GroupsRefused with a message for the user.
+/// states. Throws postgres::SqlError, and with a message for the user tables::GroupsRefused, and
+/// postgres::NodeError if another node has taken some of these groups (require_present_groups).
 atproto::GroupSet state_groups(const std::string& url,
                                const std::optional<atproto::GroupSet>& stated = std::nullopt);
 

@@ -126,6 +126,31 @@ std::string refusal_of(postgres::Session& session, postgres::Session& remote, co
   return problem.empty() ? groups_problem(remote, node, move_under_way(session)) : problem;
 }
 
+/// Returns, for each of these groups, the number of its last move in which the database took part;
+/// 0 if there was none.
+std::vector<std::int64_t> last_moves(postgres::Session& session, const atproto::GroupSet& groups) {
+  return session.query<std::int64_t>(sql::network_last_moves, groups.list());
+}
+
+/// Returns the groups that this database and that of a node own, if the latter has taken them by a
+/// move that this database does not know. Returns none if the node fails: it does not keep others
+/// from their work.
+atproto::GroupSet taken_by(const Node& node, postgres::Session& session,
+                           const atproto::NumberKey& key, const atproto::GroupSet& owned) {
+  const auto none = atproto::GroupSet::parse("").value();
+  try {
+    postgres::Session remote = postgres::open_node(node, "skua nodes");
+    if (load_number_key(remote) != key) return none;
+    const auto common = owned.common(load_account_groups(remote).owned);
+    // The list has this node, too, and its moves are those of this database.
+    return last_moves(remote, common) > last_moves(session, common) ? common : none;
+  } catch (const NodeError&) {
+    return none;
+  } catch (const postgres::SqlError&) {
+    return none;
+  }
+}
+
 }  // namespace
 
 void add_node(postgres::Session& session, const std::string& name, const std::string& url,
@@ -231,6 +256,20 @@ std::vector<CheckedNode> check_nodes(postgres::Session& session) {
     states.push_back(std::move(state));
   }
   return states;
+}
+
+void require_present_groups(postgres::Session& session, const atproto::GroupSet& owned) {
+  const auto key = load_number_key(session);
+  if (!key) return;
+  for (const Node& node : postgres::read_nodes(session)) {
+    const auto taken = taken_by(node, session, *key, owned);
+    if (taken.has_none()) continue;
+    throw NodeError(fmt::format(
+        "the node {} has taken groups of this database ({}), which does not know of their move: it "
+        "is a backup or a standby from before `skua nodes move`. Use a newer one, or replace the "
+        "node with an empty database (docs/nodes.md)",
+        node.name, taken.text()));
+  }
 }
 
 }  // namespace skua::tables

@@ -56,4 +56,11 @@ struct CheckedNode {
 /// Connects to all nodes. The role skua_reader may not use it.
 std::vector<CheckedNode> check_nodes(postgres::Session& session);
 
+/// Throws NodeError if another node has taken some of the groups `owned` of this database by a move
+/// that this database does not know, and still has them. That happens after a restore of a backup,
+/// or a failover to a standby, from before the move: then both nodes would store their records.
+/// Leaves out nodes that cannot be reached. Does nothing in a database that is no node. Throws
+/// postgres::SqlError.
+void require_present_groups(postgres::Session& session, const atproto::GroupSet& owned);
+
 }  // namespace skua::tables

@@ -35,6 +35,14 @@ DELETE FROM skua.nodes WHERE name = $1;
 -- name: network_clear
 DELETE FROM skua.nodes;
 
+-- name: network_last_moves
+-- Runs on nodes. Returns the last move of each of these groups.
+SELECT coalesce(max(m.number), 0)
+FROM unnest(string_to_array($1, ',')::int4[]) AS g
+LEFT JOIN skua.group_moves AS m ON g = ANY (m.groups)
+GROUP BY g
+ORDER BY g;
+
 -- name: network_move
 -- The move of groups that is under way.
 SELECT from_node, to_node, array_to_string(groups, ',')

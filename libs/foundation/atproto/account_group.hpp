@@ -30,6 +30,8 @@ class GroupSet {
   constexpr bool has_none() const { return bits_ == 0; }
   constexpr bool has_all_of(const GroupSet& other) const { return (other.bits_ & ~bits_) == 0; }
   constexpr bool has_any_of(const GroupSet& other) const { return (other.bits_ & bits_) != 0; }
+  /// Returns the groups that both sets have.
+  constexpr GroupSet common(const GroupSet& other) const { return GroupSet(bits_ & other.bits_); }
   /// Whether the set has the group of an account. It computes no hash if the set has all groups.
   bool has_account(std::string_view did) const { return has_all() || has(account_group(did)); }
   /// Returns the groups in the shortest form that `parse` reads, or "none".

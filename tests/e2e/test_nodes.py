@@ -255,7 +255,7 @@ class Nodes(Backfill):
         ask.run("alter table bsky.records drop column record_links; create or replace function skua.computed_column(table_name text) "
                 "returns table (name text, type text, expression text, help text) language sql stable as 'select null, null, null, null where false'")
         for database in (first, second, ask):
-            database.run("delete from skua.migrations where name = 'network_tables'; drop table skua.network_tables")
+            database.run("delete from skua.migrations where name = 'inactive_accounts'; drop index if exists bsky.actors_inactive")
             self.assertTrue(self.skua(database, "migrate").says("applied 1 migration: "))
         self.assertEqual(ask.run("select count(*), count(record_links) from bsky.records"), "0|0")
         second.run("drop schema node_ranges cascade")

@@ -1,6 +1,7 @@
 """`skua top`: a report without a terminal, and the screen in a real one, beside a `skua run`."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -152,6 +153,9 @@ class Top(SimTest):
 
     def test_a_report(self):
         wait_for("posts", lambda: self.db.value("select count(*) from bsky.posts") > 10, alive=[self.program])
+        process = Pages(self.program)
+        # A process whose samples are late, on a busy machine, has no rate for some seconds.
+        wait_for("a rate", lambda: (json.loads(process.get("/status/process")[1])["events_per_second"] or 0) > 5, alive=[self.program])
         # stdin is not a terminal.
         text = self.report("--http", self.address)
         self.assertRegex(text, rf"^skua top  ready  http://{self.address}")

@@ -67,7 +67,7 @@ class StandbyTest(OwnServer, HttpTest):
         capture = self.folder / "capture"
         capture.write_bytes(network.capture())
         server = self.serve(self.copy)
-        self.assertTrue(server.says("webhooks and pull consumers are not served"), server.tail())
+        wait_for("the line", lambda: server.says("webhooks and pull consumers are not served"), alive=[server])
         live = self.changes(server)
         self.skua(self.db, "replay", capture)
         self.wait_for_replay()

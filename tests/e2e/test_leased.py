@@ -328,7 +328,7 @@ class Webhooks(LeasedTest):
         address = urllib.parse.urlsplit(database.url)
         url = address._replace(netloc=f"{reader}:secret@{address.netloc.rpartition('@')[2]}").geturl()
         server = self.serve(database, environment={"SKUA_DATABASE_URL": url})
-        self.assertTrue(server.says("webhooks and pull consumers are not served"), server.tail())
+        wait_for("the line", lambda: server.says("webhooks and pull consumers are not served"), alive=[server])
         self.assertGreater(len(self.all_changes(server, database)), 5)
         self.assertEqual(server.stop(), 0)
 

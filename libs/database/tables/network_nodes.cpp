@@ -1,6 +1,9 @@
 #include "tables/network_nodes.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -132,22 +135,25 @@ std::vector<std::int64_t> last_moves(postgres::Session& session, const atproto::
   return session.query<std::int64_t>(sql::network_last_moves, groups.list());
 }
 
-/// Returns the groups that this database and that of a node own, if the latter has taken them by a
-/// move that this database does not know. Returns none if the node fails: it does not keep others
-/// from their work.
-atproto::GroupSet taken_by(const Node& node, postgres::Session& session,
-                           const atproto::NumberKey& key, const atproto::GroupSet& owned) {
-  const auto none = atproto::GroupSet::parse("").value();
+/// The groups that a database and that of a node own, and the moves of them that the node knows.
+struct CommonGroups {
+  atproto::GroupSet groups;
+  std::vector<std::int64_t> moves;
+};
+
+/// Returns nothing if the node belongs to another network, or fails: it does not keep others from
+/// their work.
+std::optional<CommonGroups> common_groups(const Node& node, const atproto::NumberKey& key,
+                                          const atproto::GroupSet& owned) {
   try {
     postgres::Session remote = postgres::open_node(node, "skua nodes");
-    if (load_number_key(remote) != key) return none;
+    if (load_number_key(remote) != key) return std::nullopt;
     const auto common = owned.common(load_account_groups(remote).owned);
-    // The list has this node, too, and its moves are those of this database.
-    return last_moves(remote, common) > last_moves(session, common) ? common : none;
+    return CommonGroups{common, last_moves(remote, common)};
   } catch (const NodeError&) {
-    return none;
+    return std::nullopt;
   } catch (const postgres::SqlError&) {
-    return none;
+    return std::nullopt;
   }
 }
 
@@ -261,14 +267,17 @@ std::vector<CheckedNode> check_nodes(postgres::Session& session) {
 void require_present_groups(postgres::Session& session, const atproto::GroupSet& owned) {
   const auto key = load_number_key(session);
   if (!key) return;
+  // The list has this node, too, which knows the same moves as this database.
   for (const Node& node : postgres::read_nodes(session)) {
-    const auto taken = taken_by(node, session, *key, owned);
-    if (taken.has_none()) continue;
+    const auto common = common_groups(node, *key, owned);
+    if (!common) continue;
+    const auto known = last_moves(session, common->groups);
+    if (std::ranges::equal(common->moves, known, std::less_equal())) continue;
     throw NodeError(fmt::format(
         "the node {} has taken groups of this database ({}), which does not know of their move: it "
         "is a backup or a standby from before `skua nodes move`. Use a newer one, or replace the "
         "node with an empty database (docs/nodes.md)",
-        node.name, taken.text()));
+        node.name, common->groups.text()));
   }
 }
 

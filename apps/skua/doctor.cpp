@@ -146,12 +146,15 @@ int run_doctor(const Invocation& given) {
   Invocation invocation = given;
   doctor::Examination examination;
   const auto database = invocation[kDatabase];
-  examination.settings = running_settings(invocation, database);
-  examination.settings.examined = examined_text(invocation);
-  examination.targets = targets_of(invocation);
   // Wrong settings are refused before anything connects to the database.
+  targets_of(invocation);
   examination.is_query_database = database && names_query_database(*database);
-  if (examination.is_query_database) examination.targets.clear();
+  // A process that runs here reads sources for the database of a node.
+  if (!examination.is_query_database) {
+    examination.settings = running_settings(invocation, database);
+    examination.targets = targets_of(invocation);
+  }
+  examination.settings.examined = examined_text(invocation);
   if (database) {
     examination.database = doctor::DatabaseOptions{
         .url = *database, .needs = app::server_needs(durability(invocation))};

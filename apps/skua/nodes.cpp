@@ -149,6 +149,11 @@ int nodes_add(const Invocation& invocation) {
   return copy_list(session);
 }
 
+/// A node may have a database from before a move, after a restore or a failover.
+void repeat_lost_moves(postgres::Session& session) {
+  moves::repeat_lost_moves(session, [](const std::string& line) { print_progress(line); });
+}
+
 int nodes_set(const Invocation& invocation) {
   const std::string name = invocation[kNode];
   const auto url = invocation[kNodeUrl];
@@ -160,6 +165,7 @@ int nodes_set(const Invocation& invocation) {
         fmt::format("there is no node {}: `skua nodes list` has their names", name));
   }
   fmt::print("the node {} is at {}\n", name, postgres::without_password(*url));
+  repeat_lost_moves(session);
   return copy_list(session);
 }
 
@@ -221,6 +227,7 @@ int nodes_sync(const Invocation& invocation) {
   postgres::Session session = open_query_database(invocation);
   require_query_database(session);
   postgres::join_on_nodes(session);
+  repeat_lost_moves(session);
   share_projections(session);
   share_consumers(session);
   return copy_list(session);

@@ -277,6 +277,7 @@ int repo_resync(const Invocation& invocation) {
   // Reading the options here checks all arguments before any work starts.
   std::optional<app::BackfillRunOptions> options = options_of_round();
   app::check_database(database_url, options->durability);
+  app::state_groups(database_url);
   look_up_accounts(request);
   {
     postgres::Session session(database_url, postgres::process_name("skua repo resync"));

@@ -1,6 +1,7 @@
 """Groups move from a node to another one while both run, and nothing is lost, doubled or under two numbers."""
 
 import signal
+import subprocess
 
 import test_groups
 import test_node_feed
@@ -176,6 +177,32 @@ class NodeMove(Backfill):
         self.check_content(one, nodes, runs)
         self.check_projections(one, ask, nodes, runs)
         self.assertEqual(ask.run("select string_agg(phase, ' ' order by number) from skua.group_moves"), "returned done")
+
+    def test_a_backup_from_before_the_move(self):
+        network, one, ask, nodes, runs = self.begin_network()
+        file = self.folder / "node.dump"
+        subprocess.run(["pg_dump", "-Fc", "-f", file, nodes[0].url], check=True)
+        self.reach(network, runs, 40)
+        self.moved(ask, "n1")
+        self.reach(network, runs, 40)
+        self.assertEqual(runs.pop(1).stop(), 0)
+        lost, nodes[0] = nodes[0], self.database(migrated=False)
+        lost.drop()
+        subprocess.run(["pg_restore", "--exit-on-error", "-d", nodes[0].url, file], check=True)
+        refused = self.begin(nodes[0], network, "run")
+        self.assertEqual(refused.wait(60), 1)
+        self.assertTrue(refused.says(f"the node n1 has taken groups of this database ({self.groups_moved})"), refused.tail())
+        program = self.start([BIN / "skua", "nodes", "set", "n0", "--node-url", nodes[0].url], self.environment(ask))
+        wait_for("the groups", lambda: nodes[0].value(f"select {self.first_moved} <> all (owned) from skua.account_groups"))
+        # Rows are removed when the projections are up to date.
+        runs.insert(1, self.begin(nodes[0], network, "run"))
+        self.assertEqual(program.wait(60), 0, program.tail())
+        self.assertTrue(program.says(f"the database of the node n0 is from before the move of the groups {self.groups_moved}"))
+        self.reach(network, runs, 40)
+        self.check_content(one, nodes, runs)
+        self.check_projections(one, ask, nodes, runs)
+        self.check_views(one, ask)
+        self.assertEqual([run.stop() for run in runs], [0] * 3)
 
     def test_refusals(self):
         ask, nodes = self.joined()

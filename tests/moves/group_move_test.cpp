@@ -93,6 +93,26 @@ class GroupMoveTest : public test::PostgresTest {
         ", 1, " + std::to_string(post) + ")");
   }
 
+  /// Adds a projection of sums and one of rows, whose tables count these moves.
+  static void build(postgres::Session& node, const std::string& moves) {
+    node.run("DELETE FROM skua.consumers");
+    node.run("DELETE FROM skua.consumer_lanes");
+    for (const char* name : {"post_stats", "tag_trends"}) {
+      node.run(
+          "WITH c AS (INSERT INTO skua.consumers (version, lanes, name, kind, role, state, "
+          "policy, profile) VALUES (1, 1, '" +
+          std::string(name) +
+          "', 'projection', 'live', 'running', 'pause', 'default') RETURNING id) INSERT INTO "
+          "skua.consumer_lanes (pos, consumer_id, lane, counted_moves) SELECT 1, id, 0, '" +
+          moves + "' FROM c");
+    }
+  }
+  /// Returns the projections that are to be built again.
+  static std::string to_build(postgres::Session& node) {
+    return at(node,
+              "SELECT string_agg(name, ' ' ORDER BY name) FROM skua.consumers WHERE role = 'next'");
+  }
+
   test::Database west_database_;
   test::Database east_database_;
   postgres::Session west_{west_database_.url(), "test"};
@@ -349,19 +369,6 @@ TEST_F(GroupMoveTest, sums_over_the_nodes_need_both_nodes_to_count_alike) {
   const auto is_complete = [&](const std::string& projection) {
     return value("SELECT skua.each_node_has('" + projection + "')");
   };
-  const auto build = [&](postgres::Session& node, const std::string& moves) {
-    node.run("DELETE FROM skua.consumers");
-    node.run("DELETE FROM skua.consumer_lanes");
-    for (const char* name : {"post_stats", "tag_trends"}) {
-      node.run(
-          "WITH c AS (INSERT INTO skua.consumers (version, lanes, name, kind, role, state, "
-          "policy, profile) VALUES (1, 1, '" +
-          std::string(name) +
-          "', 'projection', 'live', 'running', 'pause', 'default') RETURNING id) INSERT INTO "
-          "skua.consumer_lanes (pos, consumer_id, lane, counted_moves) SELECT 1, id, 0, '" +
-          moves + "' FROM c");
-    }
-  };
   for (auto* node : {&west_, &east_}) build(*node, "{}");
   EXPECT_EQ(is_complete("post_stats"), "t");
   EXPECT_EQ(is_complete("tag_trends"), "t");
@@ -493,6 +500,85 @@ TEST_F(LostStepTest, the_first_node_owns_groups_again_that_have_arrived) {
   lose(west_, "0, 31");
   move("east");
   expect_moved();
+}
+
+/// Databases of nodes from before moves that have ended, as after a restore.
+class RepeatedMoveTest : public LostStepTest {
+ protected:
+  std::vector<std::string> repeated() {
+    std::vector<std::string> lines;
+    repeat_lost_moves(session(), [&](const std::string& line) { lines.push_back(line); });
+    for (auto* database : {&west_database_, &east_database_}) {
+      postgres::database_watch().forget(database->url());
+    }
+    return lines;
+  }
+};
+
+TEST_F(RepeatedMoveTest, a_backup_gives_the_groups_away_again) {
+  for (const std::string& did : {mover_, stayer_}) add_account(west_, did);
+  add_post(mover_, 1, "first");
+  add_post(stayer_, 2, "stays");
+  for (auto* node : {&west_, &east_}) build(*node, "{}");
+  move("east");
+  EXPECT_EQ(to_build(west_) + ", " + to_build(east_), "tag_trends, tag_trends");
+  EXPECT_THAT(repeated(), testing::IsEmpty());
+  for (auto* node : {&west_, &east_}) build(*node, "{}");
+  // The row of the backup is older than that of the other node.
+  lose(west_, "0, 31");
+  add_post(mover_, 1, "older");
+  EXPECT_THAT(tables::check_nodes(session())[1].problem, HasSubstr("`skua nodes sync` repeats"));
+  EXPECT_TRUE(tables::set_node_url(session(), "west", west_database_.url()));
+  EXPECT_THAT(
+      repeated().front(),
+      HasSubstr("the database of the node west is from before the move of the groups 16-31"));
+  EXPECT_EQ(at(west_, "SELECT array_to_string(owned, ',') FROM skua.account_groups"),
+            GroupSet::parse("0-15").value().list());
+  EXPECT_EQ(at(west_, "SELECT string_agg(text, ', ') FROM bsky.posts"), "text of stays");
+  EXPECT_EQ(at(east_, "SELECT string_agg(text, ', ') FROM bsky.posts"), "text of first");
+  EXPECT_EQ(value("SELECT string_agg(text, ', ' ORDER BY rkey) FROM bsky.posts"),
+            "text of first, text of stays");
+  // The sums of the backup lack what it has lost.
+  EXPECT_EQ(to_build(west_) + ", " + to_build(east_),
+            "post_stats tag_trends, post_stats tag_trends");
+  EXPECT_EQ(value("SELECT skua.each_node_has('post_stats')"), "f");
+  tables::require_present_groups(west_, tables::load_account_groups(west_).owned);
+  EXPECT_THAT(repeated(), testing::IsEmpty());
+}
+
+TEST_F(RepeatedMoveTest, an_interruption_continues) {
+  add_account(west_, mover_);
+  move("east");
+  lose(west_, "0, 31");
+  add_post(mover_, 1, "older");
+  EXPECT_THROW(repeat_lost_moves(session(),
+                                 [&](const std::string& line) {
+                                   if (line.find("removed 1 of") != std::string::npos) {
+                                     throw std::runtime_error("interrupted");
+                                   }
+                                 }),
+               std::runtime_error);
+  EXPECT_THAT(repeated(),
+              testing::ElementsAre(HasSubstr("`skua nodes move 16-31 --to east` ends that")));
+  move("east");
+  EXPECT_EQ(at(west_, "SELECT count(*) FROM bsky.posts"), "0");
+  EXPECT_THAT(repeated(), testing::IsEmpty());
+}
+
+TEST_F(RepeatedMoveTest, groups_that_came_back_stay) {
+  add_account(west_, mover_);
+  move("east");
+  move("west");
+  lose(west_, "0, 31");
+  add_post(mover_, 1, "older");
+  EXPECT_THAT(repeated(), testing::IsEmpty());
+  EXPECT_EQ(at(west_, "SELECT count(*) FROM bsky.posts"), "1");
+  // If only some came back, the part of the node cannot be repeated.
+  move("east");
+  move("west", "16-20");
+  lose(west_, "0, 31");
+  EXPECT_THAT([&] { repeated(); }, testing::ThrowsMessage<postgres::NodeError>(
+                                       HasSubstr("of which some have come back")));
 }
 
 TEST_F(GroupMoveTest, says_why_a_move_is_not_possible) {

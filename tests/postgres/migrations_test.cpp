@@ -653,19 +653,19 @@ TEST_F(SchemaTest, the_reader_reads_and_writes_nothing) {
 }
 
 TEST_F(SchemaTest, the_writer_writes_rows_and_changes_no_rights) {
-  const std::string kTables =
+  const std::string tables =
       "SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace IN "
       "('bsky'::regnamespace, 'skua'::regnamespace) AND ";
   for (const char* right : {"SELECT", "INSERT", "UPDATE", "DELETE"}) {
     const std::string lacks =
         "NOT has_table_privilege('skua_writer', oid, '" + std::string(right) + "')";
-    EXPECT_EQ(list(kTables + lacks), right == std::string("SELECT")
-                                         ? ""
-                                         : "migrations, projections, reader_tables, schema_files")
+    EXPECT_EQ(list(tables + lacks), right == std::string("SELECT")
+                                        ? ""
+                                        : "migrations, projections, reader_tables, schema_files")
         << right;
   }
   EXPECT_EQ(
-      list(kTables + "has_table_privilege('skua_writer', oid, 'TRUNCATE, TRIGGER, REFERENCES')"),
+      list(tables + "has_table_privilege('skua_writer', oid, 'TRUNCATE, TRIGGER, REFERENCES')"),
       "");
   EXPECT_EQ(
       list("SELECT proname::text FROM pg_proc WHERE pronamespace IN ('bsky'::regnamespace, "

@@ -290,16 +290,12 @@ std::optional<std::string> plc_lock_owner(Session& session) {
   return lock_owner(session, kPlc);
 }
 
-NoSources::NoSources(Session& session) : session_(session) {
-  if (!try_lock(session_, sql::lock_try_named, kAnySource)) {
+NoSources::NoSources(Session& session) : lock_(session, kAnySource) {
+  if (!lock_.is_taken()) {
     throw SourceBusy(
         fmt::format("a source is being indexed into this database by {}",
-                    any_source_owner(session_).value_or("a session that has just ended")));
+                    any_source_owner(session).value_or("a session that has just ended")));
   }
-}
-
-NoSources::~NoSources() {
-  unlock(session_, kAnySource);
 }
 
 }  // namespace skua::postgres

@@ -189,12 +189,9 @@ class NoSources {
  public:
   /// Does not wait. Throws SourceBusy with the session that holds the lock, or SqlError.
   explicit NoSources(Session& session);
-  ~NoSources();
-  NoSources(const NoSources&) = delete;
-  NoSources& operator=(const NoSources&) = delete;
 
  private:
-  Session& session_;
+  const TriedLock lock_;
 };
 
 }  // namespace skua::postgres

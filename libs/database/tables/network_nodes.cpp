@@ -1,8 +1,10 @@
 #include "tables/network_nodes.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <optional>
 #include <utility>
 
@@ -112,12 +114,27 @@ bool takes_part(const std::optional<MoveUnderWay>& move, const Node& node) {
   return move && (node.name == move->from || node.name == move->to);
 }
 
+/// Returns whether a database with these groups is one of the node from before moves that have
+/// ended.
+bool is_from_before_moves(postgres::Session& session, const Node& node,
+                          const atproto::GroupSet& owned) {
+  const auto set_of = [](const std::string& list) {
+    return atproto::GroupSet::parse(list).value();
+  };
+  const auto former = session.query_one<std::string>(sql::network_former_groups, node.name);
+  return owned.has_all_of(set_of(node.owned)) && set_of(former).has_all_of(owned);
+}
+
 /// Returns why the groups of a database are not those of its node; empty: they are.
-std::string groups_problem(postgres::Session& remote, const Node& node,
+std::string groups_problem(postgres::Session& session, postgres::Session& remote, const Node& node,
                            const std::optional<MoveUnderWay>& move) {
   const auto owned = load_account_groups(remote).owned;
   if (owned.list() == node.owned || takes_part(move, node)) return {};
-  return fmt::format("its database owns the groups {}", owned.text());
+  return fmt::format("its database owns the groups {}{}", owned.text(),
+                     is_from_before_moves(session, node, owned)
+                         ? ", because it is from before a move: `skua nodes sync` repeats its part "
+                           "of the move"
+                         : "");
 }
 
 /// Returns why a database cannot become the one of a node; empty: it can.
@@ -126,7 +143,9 @@ std::string refusal_of(postgres::Session& session, postgres::Session& remote, co
     return "its server is a read-only standby: promote it first";
   }
   std::string problem = problem_of(session, remote);
-  return problem.empty() ? groups_problem(remote, node, move_under_way(session)) : problem;
+  if (!problem.empty()) return problem;
+  if (is_from_before_moves(session, node, load_account_groups(remote).owned)) return {};
+  return groups_problem(session, remote, node, move_under_way(session));
 }
 
 /// Returns, for each of these groups, the number of its last move in which the database took part;
@@ -255,7 +274,7 @@ std::vector<CheckedNode> check_nodes(postgres::Session& session) {
     try {
       postgres::Session remote = postgres::open_node(state.node, "skua nodes");
       state.problem = problem_of(session, remote);
-      if (state.problem.empty()) state.problem = groups_problem(remote, state.node, move);
+      if (state.problem.empty()) state.problem = groups_problem(session, remote, state.node, move);
     } catch (const std::runtime_error& error) {
       state.problem = error.what();
     }
@@ -267,17 +286,23 @@ std::vector<CheckedNode> check_nodes(postgres::Session& session) {
 void require_present_groups(postgres::Session& session, const atproto::GroupSet& owned) {
   const auto key = load_number_key(session);
   if (!key) return;
-  // The list has this node, too, which knows the same moves as this database.
-  for (const Node& node : postgres::read_nodes(session)) {
-    const auto common = common_groups(node, *key, owned);
+  // All nodes are asked at the same time, because each may need its whole time limit. The list has
+  // this node, too, which knows the same moves as this database.
+  const std::vector<Node> nodes = postgres::read_nodes(session);
+  std::vector<std::future<std::optional<CommonGroups>>> answers;
+  for (const Node& node : nodes) {
+    answers.push_back(std::async(std::launch::async, common_groups, node, *key, owned));
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto common = answers[i].get();
     if (!common) continue;
     const auto known = last_moves(session, common->groups);
     if (std::ranges::equal(common->moves, known, std::less_equal())) continue;
     throw NodeError(fmt::format(
         "the node {} has taken groups of this database ({}), which does not know of their move: it "
-        "is a backup or a standby from before `skua nodes move`. Use a newer one, or replace the "
-        "node with an empty database (docs/nodes.md)",
-        node.name, common->groups.text()));
+        "is a backup or a standby from before `skua nodes move`. `skua nodes sync` with the query "
+        "database repeats its part of the move",
+        nodes[i].name, common->groups.text()));
   }
 }
 

@@ -17,8 +17,10 @@ void add_node(postgres::Session& session, const std::string& name, const std::st
               const atproto::GroupSet& owned);
 
 /// Sets the address of a node, whose database has moved or was replaced. Returns false if there is
-/// no such node. Throws NodeError if the database at the new address does not answer, or is not one
-/// of this node, and postgres::SqlError; then nothing has changed.
+/// no such node. A database from before a move that has ended is one of the node: its part of the
+/// move must be repeated (moves::repeat_lost_moves). Throws NodeError if the database at the new
+/// address does not answer, or is not one of this node, and postgres::SqlError; then nothing has
+/// changed.
 bool set_node_url(postgres::Session& session, const std::string& name, const std::string& url);
 
 /// Removes a node from a query database. Its database keeps its rows. Returns false if there is no

@@ -43,6 +43,16 @@ LEFT JOIN skua.group_moves AS m ON g = ANY (m.groups)
 GROUP BY g
 ORDER BY g;
 
+-- name: network_former_groups
+-- The groups of a node, and those that have left it by moves and of which none has come back.
+SELECT array_to_string(ARRAY(
+  SELECT g FROM generate_series(0, 63) AS g
+  WHERE g = ANY (n.owned) OR EXISTS (
+    SELECT 1 FROM skua.group_moves AS m
+    WHERE m.from_node = n.name AND m.phase = 'done' AND g = ANY (m.groups) AND NOT m.groups && n.owned)), ',')
+FROM skua.nodes AS n
+WHERE n.name = $1;
+
 -- name: network_move
 -- The move of groups that is under way.
 SELECT from_node, to_node, array_to_string(groups, ',')

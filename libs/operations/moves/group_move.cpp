@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "postgres/database_watch.hpp"
 #include "postgres/locks.hpp"
 #include "postgres/query_database.hpp"
+#include "tables/account_groups.hpp"
 #include "tables/network_nodes.hpp"
 
 namespace skua::moves {
@@ -201,6 +203,12 @@ class Move {
     if (row_.phase == "return") give_back();
   }
 
+  /// Does the last steps of a move again, which the first node has lost.
+  void repeat() {
+    set_phase("clean");
+    run();
+  }
+
   /// Lets `run` give the groups back to the first node.
   void cancel() {
     if (row_.phase != "leave" && row_.phase != "copy" && row_.phase != "return") {
@@ -238,8 +246,11 @@ class Move {
       progress_(fmt::format("the node {} has lost the beginning of the move", row_.from));
       // Rows that are copied already may have changed.
       if (arriving && !has_arrived) to_.execute(sql::moves_set_parts, row_.number, arriving->parts);
-      if (has_arrived) give_away();
-      if (!has_arrived) set_phase("leave");
+      if (has_arrived) {
+        give_away(has_arrived);
+      } else {
+        set_phase("leave");
+      }
     } else if ((row_.phase == "connect" || row_.phase == "clean") && !has_arrived) {
       if (leaving->phase != "leave" || leaving->parts > 0) {
         throw NodeError(fmt::format(
@@ -258,9 +269,12 @@ class Move {
     set_phase("copy");
   }
 
-  void give_away() {
+  /// If the groups have arrived, records that the first node has lost do not count in its sums, and
+  /// those of the other node do not contain them either.
+  void give_away(bool has_arrived = false) {
     if (!part_of(from_)) {
       change(from_, row_.from, [&] {
+        if (has_arrived) from_.execute(sql::moves_note_wrong_sums);
         from_.execute(sql::moves_change_version);
         from_.execute(sql::moves_note_leave, row_.number, row_.from, row_.to, groups_.list());
         from_.execute(sql::moves_leave, groups_.list());
@@ -339,12 +353,20 @@ class Move {
     wait_for_standbys();
     remove(from_, row_.from, "done");
     change(to_, row_.to, [&] { to_.execute(sql::moves_show_ranges); });
+    std::set<std::string> wrong;
+    for (Session* node : {&from_, &to_})
+      wrong.merge(projections_of(*node, sql::moves_wrong_projections));
     for (Session* node : {&from_, &to_}) {
-      for (const std::string& name : node->query<std::string>(sql::moves_projections)) {
-        consumers::rebuild_consumer(*node, name);
+      for (const std::string& name : projections_of(*node, sql::moves_projections)) {
+        if (wrong.contains(name)) consumers::rebuild_consumer(*node, name);
       }
     }
     set_phase("done");
+  }
+
+  static std::set<std::string> projections_of(Session& node, const postgres::Statement& statement) {
+    const auto names = node.query<std::string>(statement);
+    return {names.begin(), names.end()};
   }
 
   /// Changes a database in one transaction. A question of the query database may read the views of
@@ -440,6 +462,20 @@ class Move {
   std::chrono::steady_clock::time_point next_reminder_;
 };
 
+/// Returns whether the first node of a move that has ended has not ended its part, or does not know
+/// of the move any more. Returns false if the node cannot be reached.
+bool has_lost_move(const Node& node, const MoveRow& row) {
+  try {
+    Session session = postgres::open_node(node, "skua nodes");
+    if (const auto left = session.query_first<NodePart>(sql::moves_of_node, row.number)) {
+      return left->phase == "leave";
+    }
+    return tables::load_account_groups(session).owned.has_all_of(row.group_set());
+  } catch (const NodeError&) {
+    return false;
+  }
+}
+
 std::optional<MoveRow> find_move(Session& ask) {
   return ask.query_first<MoveRow>(sql::moves_under_way);
 }
@@ -473,6 +509,27 @@ void move_groups(Session& query_database, const atproto::GroupSet& groups, const
   Move move(query_database, std::move(row).value(), progress);
   if (is_cancelled) move.cancel();
   move.run();
+}
+
+void repeat_lost_moves(Session& query_database, const Progress& progress) {
+  const postgres::TriedLock lock(query_database, kMoves);
+  if (!lock.is_taken()) throw NodeError("another `skua nodes move` is at work");
+  if (const auto move = tables::move_under_way(query_database)) return progress(move->text());
+  const std::vector<Node> nodes = postgres::read_nodes(query_database);
+  for (const MoveRow& row : query_database.query<MoveRow>(sql::moves_partly_back)) {
+    if (!has_lost_move(find_node(nodes, row.from), row)) continue;
+    throw NodeError(fmt::format(
+        "the database of the node {} is from before the move of the groups {}, of which some have "
+        "come back: restore a newer backup, or replace the node with an empty database "
+        "(docs/nodes.md)",
+        row.from, row.group_set().text()));
+  }
+  for (MoveRow& row : query_database.query<MoveRow>(sql::moves_ended)) {
+    if (!has_lost_move(find_node(nodes, row.from), row)) continue;
+    progress(fmt::format("the database of the node {} is from before the move of the groups {}",
+                         row.from, row.group_set().text()));
+    Move(query_database, std::move(row), progress).repeat();
+  }
 }
 
 }  // namespace skua::moves

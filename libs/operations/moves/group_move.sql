@@ -7,6 +7,23 @@ WHERE phase NOT IN ('done', 'returned')
 ORDER BY number
 LIMIT 1;
 
+-- fragment: ended
+SELECT m.number, m.from_node, m.to_node, array_to_string(m.groups, ','), m.phase
+FROM skua.group_moves AS m
+JOIN skua.nodes AS f ON f.name = m.from_node
+JOIN skua.nodes AS t ON t.name = m.to_node
+WHERE m.phase = 'done'
+
+-- name: moves_ended
+-- The moves that have ended, of groups of which the first node owns none.
+{{ended}} AND NOT f.owned && m.groups
+ORDER BY m.number;
+
+-- name: moves_partly_back
+-- The moves that have ended, of groups of which the first node owns some again.
+{{ended}} AND f.owned && m.groups AND NOT m.groups <@ f.owned
+ORDER BY m.number;
+
 -- name: moves_begin
 INSERT INTO skua.group_moves (number, phase, from_node, to_node, groups)
 SELECT coalesce(max(number), 0) + 1, 'leave', $1, $2, string_to_array($3, ',')::int4[] FROM skua.group_moves
@@ -212,12 +229,22 @@ WHERE flush_lsn < $1::text::pg_lsn
 ORDER BY 1
 LIMIT 1;
 
+-- name: moves_note_wrong_sums
+UPDATE skua.consumer_lanes AS l
+SET built_during_move = true
+FROM skua.consumers AS c
+WHERE c.id = l.consumer_id AND c.kind = 'projection';
+
 -- name: moves_projections
--- The projections that are wrong until they are built again.
-SELECT name
-FROM skua.consumers
-WHERE kind = 'projection' AND role = 'live'
-  AND name NOT IN (SELECT p.name FROM skua.network_projections() AS p WHERE p.stores_only_sums)
+SELECT name FROM skua.consumers WHERE kind = 'projection' AND role = 'live' ORDER BY 1;
+
+-- name: moves_wrong_projections
+-- The projections that are wrong on both nodes until they are built again.
+SELECT c.name
+FROM skua.consumers AS c
+WHERE c.kind = 'projection' AND c.role = 'live'
+  AND (c.name NOT IN (SELECT p.name FROM skua.network_projections() AS p WHERE p.stores_only_sums)
+    OR EXISTS (SELECT 1 FROM skua.consumer_lanes AS l WHERE l.consumer_id = c.id AND l.built_during_move))
 ORDER BY 1;
 
 -- name: moves_remove_posts

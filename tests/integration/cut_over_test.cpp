@@ -606,10 +606,15 @@ TEST_P(CutOver, leaves_what_the_repositories_hold) {
 
 /// Seeds that found a fault, or that fail without one of the guards (1: the rev guard, 3: the
 /// tombstones of running jobs, 9: the floor of deleted accounts, 20: the floor of a finished CAR);
-/// or the first SEEDS seeds.
+/// or the first SEEDS seeds. With a sanitizer, which finds no fault of the order, a seed takes five
+/// times as long.
 std::vector<unsigned> seeds() {
   const char* asked = std::getenv("SEEDS");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  if (asked == nullptr) return {33, 93};
+#else
   if (asked == nullptr) return {1, 3, 9, 20, 33, 93};
+#endif
   std::vector<unsigned> all(static_cast<std::size_t>(std::atoi(asked)));
   std::iota(all.begin(), all.end(), 1U);
   return all;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <ostream>
@@ -304,11 +305,13 @@ std::set<std::size_t> places_of_codecs(ByteView car) {
   return places;
 }
 
+/// Fifteen changes of each byte, others from byte to byte. SKUA_LONG: all 255.
 TEST(RepositoryListing, no_changed_byte_goes_unnoticed) {
   const Bytes car = test_cases::made_repository(3, 6);
   const std::set<std::size_t> codecs = places_of_codecs(car);
+  const unsigned step = std::getenv("SKUA_LONG") != nullptr ? 1 : 17;
   for (std::size_t at = 0; at < car.size(); ++at) {
-    for (unsigned change = 1; change < 0x100; ++change) {
+    for (unsigned change = 1 + static_cast<unsigned>(at % step); change < 0x100; change += step) {
       Bytes changed = car;
       changed[at] ^= static_cast<std::uint8_t>(change);
       const bool noticed = !RepositoryListing::open(changed);

@@ -352,13 +352,14 @@ COMMENT ON FUNCTION skua.show_network_projection(text) IS 'In a query database, 
 REVOKE EXECUTE ON FUNCTION skua.show_network_projection(text) FROM PUBLIC;
 
 -- The tables of projections that users added are in the schema projections of each node. A name in both schemas would be ambiguous in
--- node_tables. The name of a part has a hash, because the names of a table and a node together can be too long.
+-- node_tables. The name of a part has a hash, because the names of a table and a node together can be too long. A plan does not ask the
+-- node for estimates: until the node has built a new version, its table may lack columns, and skua.each_node_has_version reads none of it.
 CREATE OR REPLACE FUNCTION skua.connect_table(node text, table_name text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('CREATE FOREIGN TABLE node_projections.%I () INHERITS (node_projections.%I) SERVER %I '
-                 'OPTIONS (schema_name %4$L, table_name %2$L)',
-    node || '_' || left(md5(table_name), 16), table_name, 'node_' || node, 'projections');
+                 'OPTIONS (schema_name %4$L, table_name %2$L, use_remote_estimate %5$L)',
+    node || '_' || left(md5(table_name), 16), table_name, 'node_' || node, 'projections', 'false');
 END
 $$;
 COMMENT ON FUNCTION skua.connect_table(text, text) IS 'Lets the table of a projection that users added read a node, too.';
@@ -397,8 +398,9 @@ BEGIN
       string_agg(format('nullif(sum(%I), 0)', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attname <> ALL (key_columns)))
   INTO columns, grouping
   FROM pg_attribute AS a WHERE a.attrelid = format('node_projections.%I', table_name)::regclass AND a.attnum > 0;
-  EXECUTE format('CREATE VIEW projections.%I AS SELECT %s FROM node_projections.%1$I WHERE (SELECT skua.each_node_has(%3$L))%4$s',
-    table_name, columns, projection, CASE WHEN key_columns IS NOT NULL THEN grouping END);
+  EXECUTE format('CREATE VIEW projections.%I AS SELECT %s FROM node_projections.%1$I WHERE (SELECT skua.each_node_has_version(%3$L, %4$s))%5$s',
+    table_name, columns, projection, (SELECT max(p.version) FROM skua.projections AS p WHERE p.name = projection),
+    CASE WHEN key_columns IS NOT NULL THEN grouping END);
   EXECUTE format('COMMENT ON VIEW projections.%I IS %L', table_name, help);
 END
 $$;
@@ -583,7 +585,7 @@ DECLARE
   counted jsonb := '{}';
   lags jsonb := '{}';
   versions jsonb := '{}';
-  newest int4;
+  newest int4 := (SELECT max(p.version) FROM skua.projections AS p WHERE p.name = projection);
   present record;
 BEGIN
   FOR node IN SELECT n.name FROM skua.nodes AS n LOOP
@@ -604,7 +606,7 @@ BEGIN
   ORDER BY 1;
 END
 $$;
-COMMENT ON FUNCTION skua.projections_of_nodes(text) IS 'The nodes of a query database, and how far a projection of each is behind. Null: the node has not built it, has an older version than another node, has not built it again since groups moved, or cannot be read.';
+COMMENT ON FUNCTION skua.projections_of_nodes(text) IS 'The nodes of a query database, and how far a projection of each is behind. Null: the node has not built it, has an older version than another node or the stored projection, has not built it again since groups moved, or cannot be read.';
 
 -- A node that goes away during a question makes it fail. Without rows, views would show zero as the sum.
 CREATE OR REPLACE FUNCTION skua.each_node_has(projection text) RETURNS boolean
@@ -626,6 +628,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION skua.each_node_has(text) IS 'True if all nodes have built the same version of a projection, and their sums count each record once. An error if one of them cannot be read.';
+
+CREATE OR REPLACE FUNCTION skua.each_node_has_version(projection text, oldest int4) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  RETURN skua.each_node_has(projection) AND NOT EXISTS (
+    SELECT FROM skua.nodes AS n CROSS JOIN LATERAL skua.projection_on_node(n.name, projection) AS p WHERE p.version < oldest);
+END
+$$;
+COMMENT ON FUNCTION skua.each_node_has_version(text, int4) IS 'True if skua.each_node_has is, and the version is not older than the first one with the present columns.';
 
 CREATE OR REPLACE FUNCTION skua.mentions_of(first_account int8, last_account int8)
 RETURNS TABLE (actor_id int8, collection_id int4, rkey int8)

@@ -99,6 +99,19 @@ class NodeProjections(EndToEnd):
         self.assertEqual(ask.run("select (select count(*) from projections.long_posts), bsky.is_current('long_posts')"), "0|f")
         self.build(nodes[1])
         self.assertEqual(self.rows(ask, "long_posts"), self.rows(one, "long_posts"))
+        # With other columns: no rows until all nodes have it.
+        long_posts = LONG_POSTS.format(version=3, least=60).replace("size int4 NOT NULL", "size int4 NOT NULL, words int4 NOT NULL").replace(
+            "AS size", "AS size, cardinality(string_to_array(p.text, ' ')) AS words")
+        for database in (ask, one):
+            self.projection(database, "add", self.file("long_posts", long_posts))
+        empty = "select (select coalesce(sum(words), 0) from projections.long_posts), bsky.is_current('long_posts')"
+        self.assertEqual(ask.run(empty), "0|f")
+        self.build(one, nodes[0])
+        self.assertEqual(ask.run(empty), "0|f")
+        self.build(nodes[1])
+        self.assertEqual(self.rows(ask, "long_posts"), self.rows(one, "long_posts"))
+        words = "select sum(words) from projections.long_posts"
+        self.assertEqual(ask.run(words), one.run(words))
         # `skua migrate` connects the tables again.
         for database in (*nodes, ask):
             database.run("update skua.schema_files set checksum = 'old' where name = 'views/feed.sql'")

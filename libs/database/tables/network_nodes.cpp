@@ -290,6 +290,7 @@ void require_present_groups(postgres::Session& session, const atproto::GroupSet&
   // this node, too, which knows the same moves as this database.
   const std::vector<Node> nodes = postgres::read_nodes(session);
   std::vector<std::future<std::optional<CommonGroups>>> answers;
+  answers.reserve(nodes.size());
   for (const Node& node : nodes) {
     answers.push_back(std::async(std::launch::async, common_groups, node, *key, owned));
   }

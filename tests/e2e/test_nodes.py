@@ -122,6 +122,9 @@ class Nodes(Backfill):
                 changed += self.check_statement(one, ask, name, given)
         self.assertGreater(answered, 20)
         self.assertGreater(changed, 5)
+        for name, limit in (("post", "the number of replies includes those that violate a threadgate"),
+                            ("notifications", "a reply notifies the author of its parent, and not the authors of the posts above it")):
+            self.assertTrue(self.skua(ask, "query", name, {"post": post}.get(name, account)).says(f"note: in a query database, {limit}"), name)
         # Each account is asked for in one node only.
         plan = ask.run(f"explain select * from bsky.likes where actor_id = (select id from bsky.actors where did = '{account}')")
         self.assertIn("likes_0_31", plan)

@@ -187,7 +187,7 @@ TEST_F(SchedulerTest, an_account_that_breaks_again_and_again_is_downloaded_at_it
     tables::ask_for_resync(session(), "a", clock_.now());
     advance(5s);
     const auto dids = tick(true);
-    for (const std::string& did : dids) scheduler_->closed(started_.back().job);
+    if (!dids.empty()) scheduler_->closed(started_.back().job);
     if (!dids.empty()) session().run("DELETE FROM skua.backfill_jobs");
     return dids.size();
   };

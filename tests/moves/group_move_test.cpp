@@ -571,8 +571,20 @@ TEST_F(RepeatedMoveTest, groups_that_came_back_stay) {
   move("west");
   lose(west_, "0, 31");
   add_post(mover_, 1, "older");
+  for (auto* node : {&west_, &east_}) build(*node, "{}");
+  EXPECT_THAT(repeated(),
+              testing::UnorderedElementsAre("the node west builds its projections again",
+                                            "the node east builds its projections again"));
+  EXPECT_EQ(to_build(west_) + ", " + to_build(east_),
+            "post_stats tag_trends, post_stats tag_trends");
+  EXPECT_EQ(value("SELECT skua.each_node_has('post_stats')"), "f");
   EXPECT_THAT(repeated(), testing::IsEmpty());
   EXPECT_EQ(at(west_, "SELECT count(*) FROM bsky.posts"), "1");
+  EXPECT_EQ(at(west_,
+               "SELECT string_agg(concat_ws(' ', number, phase, from_node), ', ' ORDER BY "
+               "number) FROM skua.group_moves"),
+            "1 done west, 2 done east")
+      << "sums that count them are compared";
   // If only some came back, the part of the node cannot be repeated.
   move("east");
   move("west", "16-20");

@@ -178,6 +178,11 @@ void end_sessions(Session& node, const std::string& url) {
   }
 }
 
+std::set<std::string> projections_of(Session& node, const postgres::Statement& statement) {
+  const auto names = node.query<std::string>(statement);
+  return {names.begin(), names.end()};
+}
+
 /// A move, from its present phase to its end.
 class Move {
  public:
@@ -364,11 +369,6 @@ class Move {
     set_phase("done");
   }
 
-  static std::set<std::string> projections_of(Session& node, const postgres::Statement& statement) {
-    const auto names = node.query<std::string>(statement);
-    return {names.begin(), names.end()};
-  }
-
   /// Changes a database in one transaction. A question of the query database may read the views of
   /// a node, which the transaction replaces, so it is repeated until the question has ended.
   template <class Work>
@@ -476,6 +476,52 @@ bool has_lost_move(const Node& node, const MoveRow& row) {
   }
 }
 
+/// Notes the moves that have ended on a node that has lost them, and that the sums of its
+/// projections are wrong: it may index events again that another node has counted. Adds both nodes
+/// of these moves to `uneven`.
+void note_former_moves(Session& ask, const Node& node, std::set<std::string>& uneven) {
+  Session session = postgres::open_node(node, "skua nodes");
+  if (tables::load_account_groups(session).owned.list() != node.owned) return;
+  Transaction transaction(session);
+  bool has_lost = false;
+  for (const MoveRow& row : ask.query<MoveRow>(sql::moves_of, node.name)) {
+    const auto noted = session.query<std::int64_t>(sql::moves_note_former, row.number, row.from,
+                                                   row.to, row.group_set().list());
+    if (noted.empty()) continue;
+    has_lost = true;
+    uneven.insert({row.from, row.to});
+  }
+  if (has_lost) session.execute(sql::moves_note_wrong_sums);
+  transaction.commit();
+}
+
+/// Does so on all nodes that can be reached, and lets both nodes of each such move build their
+/// projections again. On a node that cannot be reached the user does so: questions name it.
+void note_former_moves(Session& ask, const Progress& progress) {
+  const auto on_node = [](const auto& work) {
+    try {
+      work();
+    } catch (const NodeError&) {
+      return;
+    }
+  };
+  const std::vector<Node> nodes = postgres::read_nodes(ask);
+  std::set<std::string> uneven;
+  for (const Node& node : nodes) {
+    on_node([&] { note_former_moves(ask, node, uneven); });
+  }
+  for (const Node& node : nodes) {
+    if (!uneven.contains(node.name)) continue;
+    on_node([&] {
+      Session session = postgres::open_node(node, "skua nodes");
+      for (const std::string& name : projections_of(session, sql::moves_projections)) {
+        consumers::rebuild_consumer(session, name);
+      }
+      progress(fmt::format("the node {} builds its projections again", node.name));
+    });
+  }
+}
+
 std::optional<MoveRow> find_move(Session& ask) {
   return ask.query_first<MoveRow>(sql::moves_under_way);
 }
@@ -530,6 +576,7 @@ void repeat_lost_moves(Session& query_database, const Progress& progress) {
                          row.from, row.group_set().text()));
     Move(query_database, std::move(row), progress).repeat();
   }
+  note_former_moves(query_database, progress);
 }
 
 }  // namespace skua::moves

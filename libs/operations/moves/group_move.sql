@@ -24,6 +24,13 @@ ORDER BY m.number;
 {{ended}} AND f.owned && m.groups AND NOT m.groups <@ f.owned
 ORDER BY m.number;
 
+-- name: moves_of
+-- The moves of a node that have ended.
+SELECT number, from_node, to_node, array_to_string(groups, ','), phase
+FROM skua.group_moves
+WHERE phase = 'done' AND $1 IN (from_node, to_node)
+ORDER BY number;
+
 -- name: moves_begin
 INSERT INTO skua.group_moves (number, phase, from_node, to_node, groups)
 SELECT coalesce(max(number), 0) + 1, 'leave', $1, $2, string_to_array($3, ',')::int4[] FROM skua.group_moves
@@ -72,6 +79,13 @@ SELECT (SELECT coalesce(string_agg(source, ', ' ORDER BY source), '') FROM skua.
 SELECT phase, parts, parts_done, rows, left_timeline, left_pos, arrived_timeline, arrived_pos, coalesce(cursors::text, '[]')
 FROM skua.group_moves
 WHERE number = $1::int8;
+
+-- name: moves_note_former
+-- A move that has ended, of which this node has lost its part.
+INSERT INTO skua.group_moves (number, phase, from_node, to_node, groups, ended_at)
+VALUES ($1::int8, 'done', $2, $3, string_to_array($4, ',')::int4[], clock_timestamp())
+ON CONFLICT (number) DO NOTHING
+RETURNING number;
 
 -- name: moves_change_version
 -- Waits for each save of a cursor that is under way. Later saves of a process that does not know the new groups fail.

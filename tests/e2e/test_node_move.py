@@ -54,17 +54,16 @@ class NodeMove(Backfill):
     def check_content(self, one, nodes, runs):
         """All records are there once and encode to their CIDs, on the nodes that own their accounts and with numbers that all know."""
         wait_for("the references", lambda: not any(node.value(WAITING) for node in nodes), alive=runs)
-        expected = self.json_of(one)
 
         def found():
             both = self.json_of(nodes[0]) + self.json_of(nodes[1])
             del both[""]
             return both
         try:
-            # A process that has not noticed the move yet may have shown the cursor.
-            wait_for("the records", lambda: found() == expected, alive=runs)
+            # A process that has not noticed the move yet may have shown the cursor, and downloads may be under way.
+            wait_for("the records", lambda: found() == self.json_of(one), alive=runs)
         except AssertionError:
-            self.check_equal(found(), expected)
+            self.check_equal(found(), self.json_of(one))
             raise
         owned = [{int(group) for group in node.run("select unnest(owned) from skua.account_groups").split()} for node in nodes]
         self.assertEqual(sorted([*owned[0], *owned[1]]), list(range(64)))

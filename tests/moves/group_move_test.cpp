@@ -1,8 +1,10 @@
 #include "moves/group_move.hpp"
 
+#include <chrono>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -353,6 +355,40 @@ TEST_F(GroupMoveTest, a_question_that_reads_a_node_delays_the_move) {
   }
   EXPECT_THAT(waits, testing::ElementsAre(HasSubstr("the node west"), HasSubstr("the node east")));
   EXPECT_EQ(at(west_, "SELECT count(*) FROM bsky.posts"), "1");
+}
+
+TEST_F(GroupMoveTest, a_removal_that_ends_in_a_deadlock_is_repeated) {
+  for (const std::string& did : {mover_, stayer_}) add_account(west_, did);
+  add_like(mover_, 11, stayer_, 4);
+  west_.run(
+      "INSERT INTO bsky.list_blocks (actor_id, rkey, rev, indexed_at, cid, list_actor, list_rkey) "
+      "VALUES (" +
+      number(mover_) + ", 13, 5, 'epoch', sha256('block'), " + number(stayer_) + ", 8)");
+  // The move removes likes first. It waits for the other row, and notices the deadlock after a
+  // second.
+  postgres::Session other(west_database_.url(), "test");
+  other.run("SET deadlock_timeout = '60s'; BEGIN; SELECT FROM bsky.list_blocks FOR UPDATE");
+  std::thread locks([&] {
+    const std::string waits =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'skua nodes%' AND "
+        "wait_event_type = 'Lock' AND datname = current_database()";
+    while (at(west_, waits) == "0") std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    other.run("SELECT FROM bsky.likes FOR UPDATE");
+    other.run("COMMIT");
+  });
+  move("east");
+  locks.join();
+  // A session reports it when it ends.
+  const std::string deadlocks =
+      "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+  for (int i = 0; i < 1000 && at(west_, deadlocks) == "0"; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(at(west_, deadlocks), "1");
+  EXPECT_EQ(at(west_,
+               "SELECT (SELECT count(*) FROM bsky.likes) + (SELECT count(*) FROM "
+               "bsky.list_blocks)"),
+            "0");
 }
 
 TEST_F(GroupMoveTest, one_of_two_accounts_keeps_a_handle) {

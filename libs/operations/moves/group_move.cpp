@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -31,6 +32,8 @@ using postgres::Transaction;
 
 /// The lock of the process that moves groups, in the query database (postgres/locks.hpp).
 constexpr postgres::NamedLockKey kMoves{1936422146, 8};
+/// The code of a deadlock.
+constexpr std::string_view kDeadlock = "40P01";
 constexpr std::int64_t kRowsOfPart = 50'000;
 constexpr std::uint32_t kMostPartsOfGroup = 4'096;
 constexpr std::chrono::milliseconds kPoll{200};
@@ -387,6 +390,19 @@ class Move {
     }
   }
 
+  /// Repeats a transaction that PostgreSQL ends because of a deadlock. Another session may lock the
+  /// same rows in another order, for example to remove those of a deleted account.
+  template <class Work>
+  static void without_deadlock(Work work) {
+    for (;;) {
+      try {
+        return work();
+      } catch (const postgres::ServerError& error) {
+        if (error.sqlstate() != kDeadlock) throw;
+      }
+    }
+  }
+
   /// A standby of the new node that replaces it must have the rows, because this move removes the
   /// other ones.
   void wait_for_standbys() {
@@ -420,12 +436,14 @@ class Move {
     const std::vector<AccountRange> all = ranges(parts);
     for (std::size_t i = has_begun ? static_cast<std::size_t>(at.parts_done) : 0; i < all.size();
          ++i) {
-      Transaction transaction(node);
-      if (i == 0) node.execute(sql::moves_set_parts, row_.number, parts);
-      removal.remove_part(all[i]);
-      node.execute(sql::moves_part_done, row_.number, std::int64_t{0});
-      crash_point("move_removed_part");
-      transaction.commit();
+      without_deadlock([&] {
+        Transaction transaction(node);
+        if (i == 0) node.execute(sql::moves_set_parts, row_.number, parts);
+        removal.remove_part(all[i]);
+        node.execute(sql::moves_part_done, row_.number, std::int64_t{0});
+        crash_point("move_removed_part");
+        transaction.commit();
+      });
       progress_(fmt::format("removed {} of {} parts", i + 1, all.size()));
     }
     change(node, name, [&] {

@@ -18,6 +18,7 @@
 #include "addresses.hpp"
 #include "app/consumer_parts.hpp"
 #include "app/database.hpp"
+#include "app/references.hpp"
 #include "base/log.hpp"
 #include "base/metric.hpp"
 #include "base/text.hpp"
@@ -164,6 +165,11 @@ int work_on_lanes(const Invocation& invocation, bool until_idle) {
     lanes = consumers::report_lanes(session, name);
     if (!until_idle || std::ranges::none_of(lanes, may_end_soon)) break;
     std::this_thread::sleep_for(kBetweenRounds);
+  }
+  if (until_idle) {
+    // The notifications of a node tell replies to other nodes.
+    const auto unsent = app::send_references(session, require_database(invocation));
+    for (const std::string& text : unsent) print_error(text);
   }
   const bool is_done = std::ranges::all_of(lanes, &consumers::LaneReport::is_done);
   print_lanes(invocation, lanes, processed, metrics, is_done);

@@ -208,12 +208,6 @@ std::optional<QueryNote> judge_index_of_nodes(postgres::Session& session, const 
 
 /// Returns what a projection of all nodes lacks that one database has.
 std::optional<QueryNote> limit_of_nodes(const std::string& projection, const NamedQuery& query) {
-  if (projection == "notifications") {
-    return QueryNote{
-        "in a query database, a reply notifies the author of its parent, and not the "
-        "authors of the posts above it",
-        {}};
-  }
   if (projection == "post_stats" && query.statement.find("replies") != std::string::npos) {
     return QueryNote{
         "in a query database, the number of replies includes those that violate a threadgate", {}};

@@ -82,8 +82,21 @@ AS $$
   SELECT k.actor_id >> 57, k.actor_id, k.collection_id, k.rkey, k.text
   FROM bsky.rkeys AS k
   WHERE (k.actor_id >> 57)::int4 = ANY (groups) AND EXISTS (SELECT 1 FROM skua.number_key);
+  -- The projection notifications has told them before.
+  INSERT INTO skua.waiting_references (account_group, actor_id, rkey, text, distance, reply_actor, reply_rkey, reply_at)
+  SELECT r.post_actor >> 57, r.post_actor, r.post_rkey, '', r.distance, r.actor_id, r.rkey, r.sort_at
+  FROM (
+    SELECT p.parent_actor AS post_actor, p.parent_rkey AS post_rkey, 1 AS distance, p.actor_id, p.rkey, least(p.created_at, p.indexed_at) AS sort_at
+    FROM bsky.posts AS p WHERE p.cid IS NOT NULL
+    UNION ALL
+    SELECT p.parent_actor, p.parent_rkey, b.distance + 1, b.actor_id, b.rkey, b.sort_at
+    FROM skua.replies_below AS b JOIN bsky.posts AS p ON p.actor_id = b.post_actor AND p.rkey = b.post_rkey
+    WHERE p.cid IS NOT NULL AND b.distance < 3
+  ) AS r
+  WHERE (r.post_actor >> 57)::int4 = ANY (groups) AND EXISTS (SELECT 1 FROM skua.number_key)
+    AND EXISTS (SELECT 1 FROM skua.consumers AS c WHERE c.name = 'notifications' AND c.role = 'live');
 $$;
-COMMENT ON FUNCTION skua.resend_references(int4[]) IS 'Queues all accounts and record keys of these groups of another node in skua.waiting_references. For a node that lost its newest rows, for example by a restore of a backup.';
+COMMENT ON FUNCTION skua.resend_references(int4[]) IS 'Queues all accounts, record keys and replies of these groups of another node in skua.waiting_references. For a node that lost its newest rows, for example by a restore of a backup.';
 REVOKE EXECUTE ON FUNCTION skua.resend_references(int4[]) FROM PUBLIC;
 
 -- A row without an account and a text is a request: `skua run` delivers it like the other rows.

@@ -142,7 +142,7 @@ BEGIN
   END LOOP;
   CREATE OR REPLACE VIEW node_ranges.notifications AS
   SELECT n.* FROM bsky.notifications AS n
-  WHERE (n.actor_id >> 57)::int4 = ANY ((
+  WHERE n.reason = 8 OR (n.actor_id >> 57)::int4 = ANY ((
     SELECT array_agg(g) FROM skua.shown_ranges() AS r CROSS JOIN generate_series(r.first_group, r.last_group) AS g)::int4[]);
   CREATE OR REPLACE VIEW node_ranges.projections AS
   SELECT p.name, c.lag, b.counted_moves, b.built_during_move, b.version
@@ -300,14 +300,56 @@ $$;
 COMMENT ON FUNCTION skua.compute_post_rules() IS 'Lets bsky.post_rules compute which posts break rules, from the records of all nodes.';
 REVOKE EXECUTE ON FUNCTION skua.compute_post_rules() FROM PUBLIC;
 
--- A node does not know whether a reply or quote breaks the rules of a post of another node, so its notifications have those that do.
--- A post notifies an account at most once: of a quote that breaks rules, it notifies the account of the reply, if it is one.
+-- The posts above a reply and their rules can change at any time, so each question decides again.
+CREATE OR REPLACE FUNCTION skua.notified_post(reply_actor int8, reply_rkey int8, recipient int8, is_quote boolean) RETURNS int8
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  reply record;
+  post_actor int8;
+  post_rkey int8;
+  next_actor int8;
+  next_rkey int8;
+BEGIN
+  SELECT p.parent_actor, p.parent_rkey, p.mentions, p.quote_actor, p.quote_collection INTO reply FROM bsky.posts AS p
+  WHERE p.actor_id = reply_actor AND p.rkey = reply_rkey AND p.cid IS NOT NULL;
+  IF NOT FOUND OR recipient = ANY (reply.mentions) OR NOT is_quote AND reply.quote_collection = 1 AND reply.quote_actor = recipient THEN
+    RETURN NULL;
+  END IF;
+  post_actor := reply.parent_actor;
+  post_rkey := reply.parent_rkey;
+  FOR height IN 1..4 LOOP
+    SELECT p.parent_actor, p.parent_rkey INTO next_actor, next_rkey FROM bsky.posts AS p
+    WHERE p.actor_id = post_actor AND p.rkey = post_rkey AND p.cid IS NOT NULL;
+    IF NOT FOUND THEN
+      RETURN NULL;
+    END IF;
+    IF post_actor = recipient THEN
+      RETURN CASE WHEN NOT EXISTS (SELECT FROM bsky.post_rules AS r
+        WHERE r.actor_id = reply_actor AND r.rkey = reply_rkey AND r.violates_threadgate) THEN post_rkey END;
+    END IF;
+    IF next_actor IS NULL OR EXISTS (SELECT FROM bsky.post_rules AS r
+      WHERE r.actor_id = post_actor AND r.rkey = post_rkey AND r.is_hidden) THEN
+      RETURN NULL;
+    END IF;
+    post_actor := next_actor;
+    post_rkey := next_rkey;
+  END LOOP;
+  RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION skua.notified_post(int8, int8, int8, boolean) IS 'The record key of the nearest post of the recipient above a reply, at most four posts above, if the reply notifies of it. A reply does not if it breaks the rules of the thread, if a post in between was removed or is a hidden reply, or if it mentions the recipient, or quotes the recipient and is_quote is false.';
+
+-- The notifications of replies and quotes on the nodes are those that may notify. A post notifies an account at most once: of a quote that
+-- breaks rules, it notifies the account of the reply, if it is one. If posts are above each other in a circle, two nodes have the same row.
 CREATE OR REPLACE FUNCTION skua.join_notifications() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   CREATE OR REPLACE VIEW bsky.notifications AS
   SELECT n.recipient, n.actor_id, n.collection_id, n.rkey, s.reason, n.subject_actor, s.subject_collection, s.subject_rkey, n.sort_at
-  FROM (SELECT * FROM node_tables.notifications ORDER BY sort_at DESC, actor_id DESC, rkey DESC, collection_id DESC) AS n
+  FROM (
+    SELECT DISTINCT ON (sort_at, actor_id, rkey, collection_id, recipient, reason, subject_rkey) * FROM node_tables.notifications
+    ORDER BY sort_at DESC, actor_id DESC, rkey DESC, collection_id DESC, recipient, reason, subject_rkey
+  ) AS n
   CROSS JOIN LATERAL (
     SELECT n.reason = 7 AND EXISTS (
       SELECT FROM bsky.post_rules AS r WHERE r.actor_id = n.actor_id AND r.rkey = n.rkey AND r.violates_embedding_rules) AS breaks_rules
@@ -316,17 +358,14 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT n.reason, n.subject_collection, n.subject_rkey WHERE n.reason <> 8 AND NOT q.breaks_rules
     UNION ALL
-    SELECT 8, 1, p.parent_rkey
-    FROM bsky.posts AS p
-    CROSS JOIN LATERAL (
-      SELECT FROM bsky.posts AS a WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
-    WHERE (n.reason = 8 OR q.breaks_rules) AND p.actor_id = n.actor_id AND p.rkey = n.rkey AND p.parent_actor = n.recipient
-      AND NOT EXISTS (SELECT FROM bsky.post_rules AS r WHERE r.actor_id = p.actor_id AND r.rkey = p.rkey AND r.violates_threadgate)
+    SELECT 8, 1, p.rkey
+    FROM (SELECT skua.notified_post(n.actor_id, n.rkey, n.recipient, q.breaks_rules) AS rkey WHERE n.reason = 8 OR q.breaks_rules OFFSET 0) AS p
+    WHERE p.rkey = n.subject_rkey OR q.breaks_rules AND p.rkey IS NOT NULL
   ) AS s
   WHERE (SELECT skua.each_node_has('notifications'));
 END
 $$;
-COMMENT ON FUNCTION skua.join_notifications() IS 'Lets bsky.notifications read those of all nodes, without those of replies and quotes that break rules.';
+COMMENT ON FUNCTION skua.join_notifications() IS 'Lets bsky.notifications read those of all nodes that notify.';
 REVOKE EXECUTE ON FUNCTION skua.join_notifications() FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION skua.show_network_projection(projection text) RETURNS void

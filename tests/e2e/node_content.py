@@ -17,9 +17,6 @@ OF_ONE = (*OF_NODES, "post_rules")
 VIEWS = f"""select relname from pg_class where relkind = 'v' and relnamespace = 'bsky'::regnamespace
             and relname <> all ('{{{",".join(SUMMED)}}}') order by 1"""
 
-# A node notifies the author of the parent of a reply, and no accounts above.
-CONDITIONS = {name: "(v.reason::text not in ('8', 'reply') or exists (select from bsky.posts p where (p.actor_id, p.rkey, p.parent_actor, p.parent_rkey) = "
-                    "(v.actor_id, v.rkey, v.subject_actor, v.subject_rkey)))" for name in ("notifications", "notifications_view")}
 DIFFERENT = {"replies"}
 
 WAITING = "select exists (select from skua.waiting_references)"
@@ -29,7 +26,7 @@ def shown(database, view, condition="true"):
     """The rows of a view, counted, without the values that belong to one database."""
     columns = database.run(f"select string_agg(quote_ident(attname), ', ' order by attname) from pg_attribute "
                            f"where attrelid = 'bsky.{view}'::regclass and attname !~ '{OWN}' and attname <> 'replies'")
-    text = database.run(f"select to_json(r) from (select {columns} from bsky.{view} v where {CONDITIONS.get(view, 'true')} and {condition}) r")
+    text = database.run(f"select to_json(r) from (select {columns} from bsky.{view} v where {condition}) r")
     return collections.Counter(text.split("\n"))
 
 

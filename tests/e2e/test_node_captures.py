@@ -86,6 +86,9 @@ class NodeCaptures(EndToEnd):
         self.assertEqual([node.value(WAITING) for node in nodes], [False, False])
         self.check_references(nodes)
         self.in_all(everywhere, "consumers", "run-until-idle")
+        # A reply is told to the nodes of three posts above it, one after the other.
+        for _ in range(5):
+            self.in_all(nodes, "consumers", "run-until-idle")
         ask.run("select skua.refresh_collections()")
         self.check_content(one, ask)
         letters = "select key, error from skua.dead_letter"

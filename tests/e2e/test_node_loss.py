@@ -65,6 +65,9 @@ class NodeLoss(Backfill):
         wait_for("the references", lambda: not any(node.value(WAITING) for node in nodes), seconds=60, alive=runs)
 
     def check_content(self, nodes):
+        # A reply is told to the nodes of three posts above it, one after the other.
+        for node in (*nodes, *nodes, *nodes, *nodes):
+            self.skua(node, "consumers", "run-until-idle")
         for database in (self.one, *nodes):
             self.skua(database, "consumers", "run-until-idle")
             for name in OF_NODES:

@@ -128,6 +128,30 @@ TEST_F(ReferenceSenderTest, a_node_receives_what_it_lacks) {
             "t");
 }
 
+TEST_F(ReferenceSenderTest, a_node_receives_replies_and_wakes_its_notifications) {
+  other_.run(
+      "WITH c AS (INSERT INTO skua.consumers (version, lanes, name, kind, role, state, policy, "
+      "profile) VALUES (1, 1, 'notifications', 'projection', 'live', 'running', 'pause', "
+      "'default') RETURNING id) INSERT INTO skua.consumer_lanes (pos, consumer_id, lane) SELECT 1, "
+      "id, 0 FROM c");
+  const std::string waits = "SELECT waiting_pos IS NOT NULL FROM skua.consumer_lanes";
+  Reference reply{.account_group = 40, .seq = 1, .actor_id = 5, .rkey = 6, .text = ""};
+  reply.distance = 2;
+  reply.reply_actor = 7;
+  reply.reply_rkey = 8;
+  reply.reply_at = clock_.now();
+  for (const char* expected : {"t", "f"}) {
+    receive_references(other_, std::vector{reply}, clock_.now());
+    EXPECT_EQ(at_other(waits), expected) << "a repetition changes nothing";
+    other_.run("UPDATE skua.consumer_lanes SET waiting_pos = NULL");
+  }
+  EXPECT_EQ(
+      at_other("SELECT concat_ws(' ', post_actor, post_rkey, distance, actor_id, rkey, is_new) "
+               "FROM skua.replies_below"),
+      "5 6 2 7 8 t");
+  EXPECT_EQ(at_other("SELECT count(*) FROM bsky.actors"), "0");
+}
+
 TEST_F(ReferenceSenderTest, a_number_that_another_account_has_is_refused) {
   const std::string one = did_of(false, "one");
   session().run("INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE VALUES (" +

@@ -186,6 +186,8 @@ TEST_F(GroupMoveTest, the_rows_of_accounts_move_and_those_of_others_stay) {
             ", 1, 'relay:a'), "
             "(21, 1, 1, " +
             number(stayer_) + ", 1, 'relay:a')");
+  west_.run("INSERT INTO skua.replies_below VALUES (now(), 30, 5, 1, " + number(mover_) +
+            ", 2), (now(), 31, 5, 4, " + number(stayer_) + ", 1)");
   west_.run("INSERT INTO skua.repositories (did, rev) VALUES ('" + mover_ + "', 5), ('" + stayer_ +
             "', 6)");
   west_.run(
@@ -215,6 +217,7 @@ TEST_F(GroupMoveTest, the_rows_of_accounts_move_and_those_of_others_stay) {
   EXPECT_EQ(at(east_, "SELECT string_agg(text, ', ' ORDER BY rkey DESC) FROM bsky.rkeys"),
             "of the mover, mentioned");
   EXPECT_EQ(at(east_, "SELECT string_agg(rkey::text, ' ') FROM skua.tombstones"), "20");
+  EXPECT_EQ(at(east_, "SELECT string_agg(rkey::text, ' ') FROM skua.replies_below"), "30");
   EXPECT_EQ(at(east_, "SELECT string_agg(did, ' ') FROM skua.repositories"), mover_);
   EXPECT_EQ(at(east_, "SELECT state || coalesce(lease_owner, '') FROM skua.backfill_jobs"),
             "queued");
@@ -228,6 +231,7 @@ TEST_F(GroupMoveTest, the_rows_of_accounts_move_and_those_of_others_stay) {
   EXPECT_EQ(at(west_, "SELECT string_agg(rkey::text, ' ') FROM bsky.likes"), "10");
   EXPECT_EQ(at(west_, "SELECT count(*) FROM bsky.list_blocks"), "0");
   EXPECT_EQ(at(west_, "SELECT string_agg(rkey::text, ' ') FROM skua.tombstones"), "21");
+  EXPECT_EQ(at(west_, "SELECT string_agg(rkey::text, ' ') FROM skua.replies_below"), "31");
   EXPECT_EQ(at(west_, "SELECT string_agg(did, ' ') FROM skua.repositories"), stayer_);
   EXPECT_EQ(at(west_, "SELECT count(*) FROM skua.backfill_jobs"), "0");
   EXPECT_EQ(at(west_, "SELECT string_agg(key, ' ') FROM skua.dead_letter"), "b");

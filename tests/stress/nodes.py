@@ -380,6 +380,10 @@ class Stress:
     def differences(self):
         databases = {"one": self.one, **{node.name: node.database for node in self.nodes}}
         found = []
+        # A reply is told to the nodes of three posts above it, one after the other.
+        for _ in range(4):
+            for database in databases.values():
+                self.skua(database, "consumers", "run-until-idle")
         for name, database in databases.items():
             self.skua(database, "consumers", "run-until-idle")
             # The first changes of accounts that have moved are in the log of the node that they left.

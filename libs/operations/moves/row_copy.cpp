@@ -49,6 +49,8 @@ std::vector<NumberedTable> numbered_tables(postgres::Session& session) {
   tables.push_back({"skua.tombstones", "actor_id",
                     "rkey, rev, seq, actor_id, collection_id, source",
                     "t.rkey, t.rev, t.seq, t.actor_id, t.collection_id, t.source"});
+  const std::string columns = "sort_at, rkey, actor_id, post_rkey, post_actor, distance, is_new";
+  tables.push_back({"skua.replies_below", "post_actor", columns, columns});
   return tables;
 }
 
@@ -154,7 +156,7 @@ std::uint64_t RowCopy::copy_states(const atproto::GroupSet& groups) {
 RowRemoval::RowRemoval(postgres::Session& session, const atproto::GroupSet& groups)
     : session_(session), groups_(groups.list()) {
   for (NumberedTable& table : numbered_tables(session)) {
-    if (table.name != kPosts) tables_.push_back(std::move(table.name));
+    if (table.name != kPosts) tables_.push_back(std::move(table));
   }
   std::vector<std::string> emptied;
   for (const std::string& column :
@@ -167,15 +169,15 @@ RowRemoval::RowRemoval(postgres::Session& session, const atproto::GroupSet& grou
 }
 
 void RowRemoval::remove_part(const AccountRange& range) {
-  const std::string condition = in_range("actor_id", range);
-  for (const std::string& table : tables_) {
-    session_.run(fmt::format("DELETE FROM {} AS t WHERE {}", table, condition));
+  for (const NumberedTable& table : tables_) {
+    session_.run(
+        fmt::format("DELETE FROM {} AS t WHERE {}", table.name, in_range(table.key_column, range)));
   }
   session_.execute(sql::moves_remove_posts, range.first, range.last, groups_);
   session_.run(
       fmt::format("UPDATE bsky.posts AS t SET first_cid = coalesce(first_cid, cid), rev = "
                   "-1, is_deleted = false, {} WHERE {} AND (cid IS NOT NULL OR rev <> -1)",
-                  emptied_posts_, condition));
+                  emptied_posts_, in_range("actor_id", range)));
   session_.execute(sql::moves_forget_accounts, range.first, range.last);
 }
 

@@ -78,7 +78,7 @@ class RowRemoval {
  private:
   postgres::Session& session_;
   std::string groups_;
-  std::vector<std::string> tables_;
+  std::vector<NumberedTable> tables_;
   std::string emptied_posts_;
 };
 

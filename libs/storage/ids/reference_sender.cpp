@@ -68,6 +68,12 @@ void make_set(std::vector<std::string_view>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
+/// Returns a member of each reference.
+template <class Member>
+auto column_of(std::span<const Reference* const> references, Member member) {
+  return column(references, [member](const Reference* reference) { return reference->*member; });
+}
+
 }  // namespace
 
 std::string UnsentReferences::text() const {
@@ -84,8 +90,13 @@ void receive_references(postgres::Session& peer, std::span<const Reference> refe
   std::vector<std::string_view> dids;
   std::vector<std::string_view> collections;
   std::vector<const Reference*> keys;
+  std::vector<const Reference*> replies;
   for (const Reference& reference : references) {
     if (reference.is_request()) continue;
+    if (reference.distance) {
+      replies.push_back(&reference);
+      continue;
+    }
     if (!reference.actor_id) {
       dids.push_back(reference.text);
       continue;
@@ -100,12 +111,21 @@ void receive_references(postgres::Session& peer, std::span<const Reference> refe
   });
   if (!dids.empty()) peer.execute(sql::references_receive_accounts, dids, now);
   if (!collections.empty()) peer.execute(sql::references_receive_collections, collections);
-  if (keys.empty()) return;
-  const auto of_key = [&](auto member) {
-    return column(keys, [member](const Reference* key) { return key->*member; });
-  };
-  peer.execute(sql::references_receive_texts, of_key(&Reference::actor_id),
-               of_key(&Reference::rkey), of_key(&Reference::nsid), of_key(&Reference::text));
+  if (!keys.empty()) {
+    peer.execute(sql::references_receive_texts, column_of(keys, &Reference::actor_id),
+                 column_of(keys, &Reference::rkey), column_of(keys, &Reference::nsid),
+                 column_of(keys, &Reference::text));
+  }
+  if (replies.empty()) return;
+  std::ranges::sort(replies, {}, [](const Reference* reply) {
+    return std::tuple(reply->actor_id, reply->rkey, reply->reply_actor, reply->reply_rkey,
+                      reply->seq);
+  });
+  peer.execute(sql::references_receive_replies, column_of(replies, &Reference::actor_id),
+               column_of(replies, &Reference::rkey), column_of(replies, &Reference::distance),
+               column_of(replies, &Reference::reply_actor),
+               column_of(replies, &Reference::reply_rkey),
+               column_of(replies, &Reference::reply_at));
 }
 
 ReferenceSender::ReferenceSender(postgres::Runtime& runtime)

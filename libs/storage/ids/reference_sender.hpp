@@ -27,7 +27,8 @@ struct ReferenceMetrics {
                    "Failures to send references to a node"};
 };
 
-/// An account or a record key of another node, or a request to it (skua.waiting_references).
+/// An account, a record key or a reply below a post of another node, or a request to it
+/// (skua.waiting_references).
 struct Reference {
   std::int32_t account_group = 0;
   std::int64_t seq = 0;
@@ -37,6 +38,11 @@ struct Reference {
   /// The collection of a record key; empty for DIDs and URIs.
   std::string nsid = {};
   std::string text;
+  /// Of a reply below the post of the account and record key; nothing: it is no reply.
+  std::optional<std::int32_t> distance = std::nullopt;
+  std::optional<AccountNumber> reply_actor = std::nullopt;
+  std::optional<std::int64_t> reply_rkey = std::nullopt;
+  std::optional<Timestamp> reply_at = std::nullopt;
 
   /// Whether this is no reference, but asks the other node for all references to accounts of this
   /// node.

@@ -10,7 +10,7 @@ ORDER BY n.name;
 
 -- name: references_waiting
 -- $2 is the number of references of each group.
-SELECT w.account_group, w.seq, w.actor_id, w.rkey, coalesce(c.nsid, ''), w.text
+SELECT w.account_group, w.seq, w.actor_id, w.rkey, coalesce(c.nsid, ''), w.text, w.distance::int4, w.reply_actor, w.reply_rkey, w.reply_at
 FROM unnest(string_to_array($1, ',')::int4[]) AS g
 CROSS JOIN LATERAL (
   SELECT * FROM skua.waiting_references AS w WHERE w.account_group = g ORDER BY w.seq LIMIT $2::int8) AS w
@@ -63,3 +63,16 @@ FROM unnest($1::int8[], $2::int8[], $3::text[], $4::text[]) AS k(actor_id, rkey,
 LEFT JOIN bsky.collections AS c ON c.nsid = k.nsid
 WHERE k.nsid = '' OR c.id IS NOT NULL
 ON CONFLICT DO NOTHING;
+
+-- name: references_receive_replies
+-- The projection notifications of the other node takes them.
+WITH received AS (
+  INSERT INTO skua.replies_below (post_actor, post_rkey, distance, actor_id, rkey, sort_at)
+  SELECT * FROM unnest($1::int8[], $2::int8[], $3::int4[], $4::int8[], $5::int8[], $6::timestamptz[])
+  ON CONFLICT DO NOTHING
+  RETURNING 1
+)
+UPDATE skua.consumer_lanes AS l
+SET waiting_pos = skua.change_log_end()
+FROM skua.consumers AS c
+WHERE c.id = l.consumer_id AND c.name = 'notifications' AND c.role <> 'retired' AND l.waiting_pos IS NULL AND EXISTS (SELECT 1 FROM received);

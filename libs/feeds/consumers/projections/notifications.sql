@@ -1,5 +1,5 @@
 -- projection: notifications
--- version: 7
+-- version: 8
 -- help: Notifications of likes, reposts, follows, mentions, quotes, replies, verifications and starter packs
 -- depends on: post_rules
 
@@ -8,8 +8,10 @@
 -- `wanted` for each record that a batch concerns. There is one lane, because a fold also changes the notifications of the
 -- records of other accounts.
 --
--- A node has no posts of other nodes. There a reply notifies the author of its parent only, and the query database leaves out replies
--- and quotes that break rules (skua.join_notifications).
+-- A node has no posts of other nodes, and does not know whether they were removed or hide a reply. Its rows are those that may notify, and
+-- the query database decides which of them do (skua.join_notifications). A node that stores a reply tells it to the node of the parent
+-- (skua.replies_below). That node knows the post above the parent: it has the notification of its author, and tells the reply to the
+-- node of that post, up to the distance of 3.
 --
 -- The exception are verifications that were removed. Their notifications stay, and the removal notifies too. A new build takes
 -- both from the former table.
@@ -37,6 +39,16 @@ COMMENT ON COLUMN bsky.notifications.sort_at IS 'The earlier of the times at whi
 
 -- include: post_queue
 
+-- fragment: takes_replies
+-- While the projection is built again, only the new tables take the replies that were told: they will replace the others.
+(SELECT skua.is_node() AND max(c.id) = split_part('{notifications}', 'notifications_', 2)::int4 FROM skua.consumers AS c
+  WHERE c.name = 'notifications' AND c.role <> 'retired')
+
+-- waiting
+SELECT least({{queue_waiting}},
+  CASE WHEN {{takes_replies}} AND EXISTS (SELECT 1 FROM skua.replies_below AS b WHERE b.is_new) THEN skua.change_log_end() END),
+  EXISTS (SELECT 1 FROM {notifications_due})
+
 -- Posts that a batch concerns indirectly wait in the queue. These are the posts up to four levels below a post that was added
 -- or removed, and a post whose rules changed, with the posts below it. An update that makes a record valid or invalid also adds
 -- or removes a post: it then changes the number of posts (role 9). The rules of all replies of a thread can change at once and
@@ -56,7 +68,8 @@ WHERE c.kind = 6
 UNION ALL
 SELECT c.actor_id, 1, c.actor_id, c.rkey, c.pos FROM changed AS c
 WHERE c.kind = 1 AND (c.op <> 2 OR c.pos IN (SELECT r.pos FROM refs AS r))
-  AND EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
+  AND (EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.parent_actor = c.actor_id AND p.parent_rkey = c.rkey)
+    OR (SELECT skua.is_node()) AND EXISTS (SELECT 1 FROM skua.replies_below AS b WHERE b.post_actor = c.actor_id AND b.post_rkey = c.rkey))
 
 -- fragment: queue_posts
 WITH RECURSIVE below (actor_id, rkey, depth) AS (
@@ -68,6 +81,9 @@ WITH RECURSIVE below (actor_id, rkey, depth) AS (
   WHERE b.depth < 4
 )
 SELECT b.actor_id, b.rkey FROM below AS b
+UNION
+SELECT b.actor_id, b.rkey FROM skua.replies_below AS b
+WHERE (SELECT skua.is_node()) AND b.post_actor = q.actor_id AND b.post_rkey = q.rkey
 
 -- fragment: columns
 recipient, actor_id, collection_id, rkey, reason, subject_actor, subject_collection, subject_rkey, sort_at
@@ -96,6 +112,15 @@ above (actor_id, rkey, sort_at, height, ancestor, ancestor_rkey, next_actor, nex
     WHERE a.actor_id = x.next_actor AND a.rkey = x.next_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
   WHERE x.height < 4 AND NOT (SELECT skua.is_node()) AND NOT EXISTS (SELECT 1 FROM bsky.post_rules AS r
     WHERE r.actor_id = x.ancestor AND r.rkey = x.ancestor_rkey AND r.is_hidden)
+),
+-- On a node, the replies below own posts that are replies themselves.
+chains AS MATERIALIZED (
+  SELECT b.actor_id, b.rkey, b.sort_at, b.distance, p.parent_actor, p.parent_rkey
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM skua.replies_below AS b WHERE b.actor_id = k.actor_id AND b.rkey = k.rkey OFFSET 0) AS b
+  CROSS JOIN LATERAL (SELECT p.parent_actor, p.parent_rkey FROM bsky.posts AS p WHERE p.actor_id = b.post_actor AND p.rkey = b.post_rkey
+    AND p.cid IS NOT NULL AND p.parent_actor IS NOT NULL OFFSET 0) AS p
+  WHERE k.collection_id = 1 AND (SELECT skua.is_node())
 ),
 found AS (
   SELECT r.recipient, l.actor_id, 2 AS collection_id, l.rkey, r.reason, r.subject_actor, r.subject_collection,
@@ -133,6 +158,8 @@ found AS (
   UNION ALL
   SELECT x.ancestor, x.actor_id, 1, x.rkey, 8, x.ancestor, 1, x.ancestor_rkey, x.sort_at, 1 + x.height FROM above AS x
   UNION ALL
+  SELECT c.parent_actor, c.actor_id, 1, c.rkey, 8, c.parent_actor, 1, c.parent_rkey, c.sort_at, 2 + c.distance FROM chains AS c
+  UNION ALL
   SELECT v.subject_actor, v.actor_id, 13, v.rkey, 9, NULL, NULL, NULL, least(v.created_at, v.indexed_at), 9
   FROM keys AS k
   CROSS JOIN LATERAL (SELECT * FROM bsky.verifications AS v WHERE v.actor_id = k.actor_id AND v.rkey = k.rkey OFFSET 0) AS v
@@ -152,6 +179,19 @@ wanted AS MATERIALIZED (
   ORDER BY rkey, actor_id, collection_id, recipient, CASE WHEN collection_id <> 1 THEN reason END, rank
 )
 
+-- fragment: told
+-- On a node, tells replies to the nodes of the posts above, also to itself. A repetition changes nothing.
+told AS MATERIALIZED (
+  SELECT p.parent_actor AS post_actor, p.parent_rkey AS post_rkey, 1 AS distance, p.actor_id, p.rkey, p.sort_at
+  FROM posts AS p WHERE p.parent_actor IS NOT NULL AND (SELECT skua.is_node())
+  UNION ALL
+  SELECT c.parent_actor, c.parent_rkey, c.distance + 1, c.actor_id, c.rkey, c.sort_at FROM chains AS c WHERE c.distance < 3
+),
+sent AS (
+  INSERT INTO skua.waiting_references (account_group, actor_id, rkey, text, distance, reply_actor, reply_rkey, reply_at)
+  SELECT t.post_actor >> 57, t.post_actor, t.post_rkey, '', t.distance, t.actor_id, t.rkey, t.sort_at FROM told AS t
+)
+
 -- fragment: is_kept
 -- The notifications about a removed verification stay: the rows `t`.
 t.collection_id = 13 AND (t.reason = 10 OR NOT EXISTS (
@@ -159,6 +199,7 @@ t.collection_id = 13 AND (t.reason = 10 OR NOT EXISTS (
 
 -- fragment: compute
 {{wanted}},
+{{told}},
 stored AS MATERIALIZED (
   SELECT t.actor_id, t.collection_id, t.rkey, t.reason, t.recipient FROM keys AS k
   CROSS JOIN LATERAL (SELECT * FROM {notifications} AS t
@@ -192,8 +233,12 @@ WITH RECURSIVE keys AS (
   SELECT actor_id, 14, rkey, false FROM bsky.profiles WHERE joined_via_actor IS NOT NULL
   UNION ALL
   SELECT actor_id, 1, rkey, false FROM bsky.posts WHERE cid IS NOT NULL
+  UNION ALL
+  SELECT DISTINCT actor_id, 1, rkey, false FROM skua.replies_below AS b
+  WHERE NOT EXISTS (SELECT 1 FROM bsky.posts AS p WHERE p.actor_id = b.actor_id AND p.rkey = b.rkey AND p.cid IS NOT NULL)
 ),
-{{wanted}}
+{{wanted}},
+{{told}}
 INSERT INTO {notifications} ({{columns}}) SELECT {{columns}} FROM wanted
 UNION ALL
 SELECT {{columns}} FROM bsky.notifications AS t WHERE {{is_kept}}
@@ -267,6 +312,21 @@ WITH RECURSIVE {{taken_posts}},
 keys AS MATERIALIZED (SELECT DISTINCT actor_id, 1 AS collection_id, rkey, false AS is_new FROM taken),
 {{compute}}
 
+-- drain
+-- On a node, takes replies that were told since. The authors take turns.
+WITH RECURSIVE told_to AS MATERIALIZED (
+  SELECT n.post_actor, n.post_rkey, n.actor_id, n.rkey FROM (
+    SELECT b.*, row_number() OVER (PARTITION BY b.actor_id) AS turn
+    FROM (SELECT * FROM skua.replies_below AS b WHERE b.is_new AND {{takes_replies}} LIMIT 20000) AS b
+  ) AS n ORDER BY n.turn LIMIT 2000
+),
+taken AS (
+  UPDATE skua.replies_below AS b SET is_new = false FROM told_to AS n
+  WHERE b.post_actor = n.post_actor AND b.post_rkey = n.post_rkey AND b.actor_id = n.actor_id AND b.rkey = n.rkey
+),
+keys AS MATERIALIZED (SELECT DISTINCT actor_id, 1 AS collection_id, rkey, false AS is_new FROM told_to),
+{{compute}}
+
 -- differences
 -- Compares the notifications of some records. The selection begins at a random account.
 WITH RECURSIVE keys AS MATERIALIZED (
@@ -293,6 +353,10 @@ WITH RECURSIVE keys AS MATERIALIZED (
   (SELECT actor_id, 14 AS collection_id, rkey, false AS is_new FROM bsky.profiles
    -- The key of a profile is negative.
    WHERE $1::int4 IS NULL OR actor_id >= (SELECT skua.random_account_number())
+   ORDER BY actor_id, rkey LIMIT $1::int4)
+  UNION
+  (SELECT actor_id, 1, rkey, false FROM skua.replies_below
+   WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT skua.random_account_number()), 0)
    ORDER BY actor_id, rkey LIMIT $1::int4)
   UNION
   (SELECT actor_id, collection_id, rkey, false FROM {notifications}

@@ -88,7 +88,9 @@ INSERT INTO {PROJECTION_due} (account, actor_id, rkey)
 SELECT DISTINCT q.account, p.actor_id, p.rkey FROM taken AS q CROSS JOIN LATERAL ({{queue_posts}}) AS p ORDER BY 1, 2, 3
 ON CONFLICT (account, actor_id, rkey) DO NOTHING
 
+-- fragment: queue_waiting
+(SELECT min(pos) FROM {PROJECTION_queue}),
+(SELECT min(t.due_pos) FROM {PROJECTION_turns} AS t WHERE EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account))
+
 -- waiting
-SELECT least((SELECT min(pos) FROM {PROJECTION_queue}),
-  (SELECT min(t.due_pos) FROM {PROJECTION_turns} AS t WHERE EXISTS (SELECT 1 FROM {PROJECTION_due} AS d WHERE d.account = t.account))),
-  EXISTS (SELECT 1 FROM {PROJECTION_due})
+SELECT least({{queue_waiting}}), EXISTS (SELECT 1 FROM {PROJECTION_due})

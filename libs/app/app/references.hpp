@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "postgres/session.hpp"
+
+namespace skua::app {
+
+/// Sends the references that wait in the database of a node to the other nodes
+/// (ids::ReferenceSender). Returns a text for each node that did not get all of them. Does nothing
+/// in a database that is no node. Blocks. Throws postgres::SqlError.
+std::vector<std::string> send_references(postgres::Session& session,
+                                         const std::string& database_url);
+
+}  // namespace skua::app

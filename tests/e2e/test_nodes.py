@@ -255,7 +255,7 @@ class Nodes(Backfill):
                 "returns table (name text, type text, expression text, help text) language sql stable as 'select null, null, null, null where false'")
         for database in (first, second, ask):
             database.run("delete from skua.migrations where name = 'replies_below'; drop table skua.replies_below; alter table skua.waiting_references "
-                         "drop column reply_at, drop column reply_actor, drop column reply_rkey, drop column distance")
+                         "drop column reply_at, drop column reply_actor, drop column reply_rkey, drop column distance cascade")
             self.assertTrue(self.skua(database, "migrate").says("applied 1 migration: "))
         self.assertEqual(ask.run("select count(*), count(record_links) from bsky.records"), "0|0")
         second.run("drop schema node_ranges cascade")

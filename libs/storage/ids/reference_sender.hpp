@@ -22,7 +22,8 @@ namespace skua::ids {
 /// Metrics of the sender. Written by its thread, read by any thread.
 struct ReferenceMetrics {
   Counter sent{"references_sent", "skua_references_sent_total", "references",
-               "Accounts and record keys that records mention, sent to the nodes that own them"};
+               "Accounts and record keys that records mention, and replies below posts, sent to "
+               "their nodes"};
   Counter failures{"references_send_failures", "skua_references_send_failures_total", "failures",
                    "Failures to send references to a node"};
 };

@@ -483,6 +483,15 @@ TEST_F(ConsumersTest, changes_are_kept_for_a_consumer_up_to_the_size_of_the_log)
   EXPECT_EQ(likes(), "1: 2");
 }
 
+TEST_F(ConsumersTest, work_that_waits_is_done_although_the_log_is_empty) {
+  add("post_rules");
+  // Another node wakes the projection notifications like this.
+  session().run("UPDATE skua.consumer_lanes SET waiting_pos = skua.change_log_end()");
+  test::fold_changes(session());
+  EXPECT_EQ(value("SELECT string_agg(state, ' ') FROM skua.consumers"), "running");
+  EXPECT_EQ(value("SELECT waiting_pos IS NULL FROM skua.consumer_lanes"), "t");
+}
+
 TEST_F(ConsumersTest, a_check_finds_rows_that_differ) {
   add("post_stats");
   like(1);

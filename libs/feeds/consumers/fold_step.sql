@@ -21,7 +21,7 @@ WHERE consumer_id = $1::int4 AND lane = $2::int4;
 -- for projections of users, false for built-in ones, null for all. $11 has the only consumers; empty for all.
 SELECT c.id, c.name, c.profile, c.overrides::text, l.lane, c.lanes, l.pos, least(e.log_end, l.pos + least(l.batch, p.batch)),
   l.waiting_pos IS NOT NULL,
-  EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= l.pos),
+  l.pos >= e.log_end OR EXISTS (SELECT 1 FROM skua.change_log AS b WHERE b.pos <= l.pos),
   EXISTS (
     SELECT FROM skua.change_log AS b
     WHERE b.pos >= l.pos AND b.pos < least(e.log_end, l.pos + least(l.batch, p.batch)) AND b.n = 1 AND b.kind = '{5}'

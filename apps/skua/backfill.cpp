@@ -11,6 +11,7 @@
 #include "addresses.hpp"
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
+#include "app/references.hpp"
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "backfill/discovery/list_table.hpp"
 #include "backfill/queue/job_commands.hpp"
@@ -187,7 +188,7 @@ int run_backfill(const Invocation& invocation) {
   session = ask(database_url);
   const bool all_well = print_rest(*session, started_at);
   if (is_done) {
-    for (const std::string& text : backfill.send_references(*session)) print_error(text);
+    for (const auto& text : app::send_references(*session, database_url)) print_error(text);
   }
   if (!is_done) print_missing_indexes(*session);
   const bool is_open = backfill::bootstrap_is_open(*session);

@@ -15,6 +15,7 @@
 #include "accounts.hpp"
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
+#include "app/references.hpp"
 #include "atproto/account_group.hpp"
 #include "backfill/queue/job_commands.hpp"
 #include "backfill/queue/job_table.hpp"
@@ -229,7 +230,8 @@ bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
 
 End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions options,
                 std::chrono::seconds every, StopSignal& stop_signal) {
-  Asker asker(options.database_url);
+  const std::string database_url = options.database_url;
+  Asker asker(database_url);
   const std::vector<std::string> dids = dids_of_jobs(jobs);
   backfill::remember_rows(asker.session(), dids);
   backfill::request_resync(asker.session(), jobs);
@@ -250,7 +252,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions 
     return End::Stopped;
   }
   if (!is_done) return End::Stopped;
-  for (const std::string& text : backfill.send_references(asker.session())) print_error(text);
+  for (const auto& text : app::send_references(asker.session(), database_url)) print_error(text);
   return all_well ? End::AllWell : End::SomeFailed;
 }
 

@@ -100,11 +100,6 @@ class BackfillRun::Impl {
     references_.stop();
   }
 
-  std::vector<std::string> send_references(postgres::Session& session) {
-    std::vector<std::string> texts;
-    for (const auto& unsent : references_.send_all(session, {})) texts.push_back(unsent.text());
-    return texts;
-  }
   void notify() { backfill_.backfiller.notify(); }
   bool is_idle() const { return backfill_.backfiller.is_idle(); }
   backfill::BackfillMetrics metrics() const { return backfill_.backfiller.metrics(); }
@@ -145,10 +140,6 @@ void BackfillRun::start() {
 
 void BackfillRun::stop() {
   impl_->stop();
-}
-
-std::vector<std::string> BackfillRun::send_references(postgres::Session& session) {
-  return impl_->send_references(session);
 }
 
 void BackfillRun::notify() {

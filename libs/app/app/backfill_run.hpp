@@ -89,9 +89,6 @@ class BackfillRun {
   void start();
   /// Stops the parts, and returns active jobs to the queue. Idempotent.
   void stop();
-  /// Sends the references to accounts of other nodes that wait, after `stop`. Returns a text for
-  /// the user for each node that did not get them. Blocks. Throws postgres::SqlError.
-  std::vector<std::string> send_references(postgres::Session& session);
   void notify();
   bool is_idle() const;
   backfill::BackfillMetrics metrics() const;

@@ -126,9 +126,9 @@ bool is_from_before_moves(postgres::Session& session, const Node& node,
 }
 
 /// Returns why the groups of a database are not those of its node; empty: they are.
-std::string groups_problem(postgres::Session& session, postgres::Session& remote, const Node& node,
+std::string groups_problem(postgres::Session& session, const Node& node,
+                           const atproto::GroupSet& owned,
                            const std::optional<MoveUnderWay>& move) {
-  const auto owned = load_account_groups(remote).owned;
   if (owned.list() == node.owned || takes_part(move, node)) return {};
   return fmt::format("its database owns the groups {}{}", owned.text(),
                      is_from_before_moves(session, node, owned)
@@ -144,8 +144,9 @@ std::string refusal_of(postgres::Session& session, postgres::Session& remote, co
   }
   std::string problem = problem_of(session, remote);
   if (!problem.empty()) return problem;
-  if (is_from_before_moves(session, node, load_account_groups(remote).owned)) return {};
-  return groups_problem(session, remote, node, move_under_way(session));
+  const auto owned = load_account_groups(remote).owned;
+  if (is_from_before_moves(session, node, owned)) return {};
+  return groups_problem(session, node, owned, move_under_way(session));
 }
 
 /// Returns, for each of these groups, the number of its last move in which the database took part;
@@ -274,7 +275,10 @@ std::vector<CheckedNode> check_nodes(postgres::Session& session) {
     try {
       postgres::Session remote = postgres::open_node(state.node, "skua nodes");
       state.problem = problem_of(session, remote);
-      if (state.problem.empty()) state.problem = groups_problem(session, remote, state.node, move);
+      if (state.problem.empty()) {
+        state.problem =
+            groups_problem(session, state.node, load_account_groups(remote).owned, move);
+      }
     } catch (const std::runtime_error& error) {
       state.problem = error.what();
     }

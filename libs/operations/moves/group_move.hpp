@@ -23,10 +23,10 @@ void move_groups(postgres::Session& query_database, const atproto::GroupSet& gro
 /// standbys from before a move. Their rows are removed as by the move, and their projections and
 /// those of the other node are built again. Also notes moves of groups that have come back since,
 /// with new builds, because the node may index events again that the other one has counted. Does
-/// nothing while a move is under way, and says so. Leaves out moves of groups of which some
-/// have come back, and nodes that were removed or cannot be reached. One thread, which blocks until
-/// the end. `skua nodes move` continues after an interruption. Throws NodeError, also if the other
-/// node cannot be reached, and postgres::SqlError.
+/// nothing while a move is under way, and says so. Leaves out nodes that were removed or cannot be
+/// reached. One thread, which blocks until the end. `skua nodes move` continues after an
+/// interruption. Throws NodeError, also if the other node cannot be reached, or if only some groups
+/// of a move have come back, and postgres::SqlError.
 void repeat_lost_moves(postgres::Session& query_database, const Progress& progress);
 
 }  // namespace skua::moves

@@ -388,6 +388,8 @@ def main():
         run.stage(stage, functools.partial(run.stress, preset) if kind == "stress" else getattr(run, kind))
     print(f"\n{time.monotonic() - started:.0f} s")
     run.report.print()
+    kind = "sanitizers" if options.sanitizers else "tests"
+    (LOGS / f"failed-{kind}.txt").write_text("".join(f"{name}\n" for name in run.report.failed))
     return 1 if run.report.failed else 0
 
 

@@ -120,7 +120,9 @@ TEST_F(AdvisoryLockTest, a_lock_that_is_tried_is_free_again_after_its_object) {
     EXPECT_THROW(other.run("SELECT 1 / 0"), SqlError);
   }
   EXPECT_TRUE(TriedLock(session(), kKey).is_taken()) << "after a transaction that failed";
-  EXPECT_EQ(value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+  EXPECT_EQ(value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = "
+                  "(SELECT oid FROM pg_database WHERE datname = current_database())"),
+            "0");
 }
 
 TEST_F(AdvisoryLockTest, every_session_waits_for_a_limited_time) {

@@ -111,20 +111,22 @@ TEST_F(SessionTest, its_settings_are_its_own_whatever_the_database_says) {
 }
 
 TEST_F(SessionTest, a_role_that_may_ask_for_little_has_a_session) {
+  const std::string role = "little_" + database_->name();
   session().run(
       "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC; "
       "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_current_wal_flush_lsn() FROM PUBLIC; "
-      "DROP ROLE IF EXISTS skua_test_little; CREATE ROLE skua_test_little LOGIN");
+      "CREATE ROLE " +
+      role + " LOGIN");
   const std::string url = database_->url();
   const std::size_t user = url.find("://") + 3;
   const std::string theirs =
-      url.substr(0, user) + "skua_test_little" + url.substr(url.find_first_of(":@/", user));
+      url.substr(0, user) + role + url.substr(url.find_first_of(":@/", user));
   {
     Session little(theirs, "little");
     EXPECT_EQ(little.run("SHOW application_name").text(0, 0), "little");
     EXPECT_NO_THROW(little.note_wal_position());
   }
-  session().run("DROP ROLE skua_test_little");
+  session().run("DROP ROLE " + role);
 }
 
 TEST_F(SessionTest, plans_anew_as_tables_grow) {

@@ -206,18 +206,8 @@ std::optional<QueryNote> judge_index_of_nodes(postgres::Session& session, const 
       {}};
 }
 
-/// Returns what a projection of all nodes lacks that one database has.
-std::optional<QueryNote> limit_of_nodes(const std::string& projection, const NamedQuery& query) {
-  if (projection == "post_stats" && query.statement.find("replies") != std::string::npos) {
-    return QueryNote{
-        "in a query database, the number of replies includes those that violate a threadgate", {}};
-  }
-  return std::nullopt;
-}
-
 /// A query database has no consumers of its own.
-std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const NamedQuery& query,
-                                             const QueryNeed& need,
+std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const QueryNeed& need,
                                              const std::vector<std::string>& values) {
   using Kind = QueryNeed::Kind;
   if (need.kind == Kind::Labels) return judge_labels(session, need);
@@ -228,7 +218,7 @@ std::optional<QueryNote> judge_need_of_nodes(postgres::Session& session, const N
   if (!missing) {
     return QueryNote{fmt::format("nodes have no projection {}: {}", need.name, need.without), {}};
   }
-  if (missing->empty()) return limit_of_nodes(need.name, query);
+  if (missing->empty()) return std::nullopt;
   return QueryNote{fmt::format("the projection {0} is not built, or is more than a minute behind, "
                                "on these nodes: {1}. Until it is, {2}. Run `skua consumers add "
                                "{0}`, and `skua run` with the database of each node",
@@ -245,7 +235,7 @@ std::vector<QueryNote> missing_needs(postgres::Session& session, bool is_query_d
   std::vector<QueryNote> notes;
   if (is_query_database) {
     for (const QueryNeed& need : query.needs) {
-      if (auto note = judge_need_of_nodes(session, query, need, values)) {
+      if (auto note = judge_need_of_nodes(session, need, values)) {
         notes.push_back(std::move(*note));
       }
     }

@@ -6,10 +6,7 @@ import collections
 OWN = r"^(rev|recipient|indexed_at|(.*_)?sort_at|page_key|place|id|collection_id|mentions|.*_collection|(.*_)?actor(_id)?|rkey|.*_rkey)$"
 
 # The projections that a query database reads: the keys and the sums of their rows.
-# A node counts its own replies, and does not know the gates of other nodes.
-REPLIES = """replies + case when skua.is_query_database() then 0 else (select count(*) from bsky.post_rules v
-             where v.violates_threadgate and v.parent_actor = t.actor_id and v.parent_rkey = t.rkey) end"""
-SUMMED = {"post_stats": ("bsky.uri(actor_id, 1, rkey)", f"likes, reposts, {REPLIES}, quotes"),
+SUMMED = {"post_stats": ("bsky.uri(actor_id, 1, rkey)", "likes, reposts, replies, quotes"),
           "actor_stats": ("(select did from bsky.actors where id = actor_id)", "followers, follows, posts"),
           "tag_trends": ("hour, tag", "posts")}
 OF_NODES = (*SUMMED, "notifications")
@@ -17,15 +14,13 @@ OF_ONE = (*OF_NODES, "post_rules")
 VIEWS = f"""select relname from pg_class where relkind = 'v' and relnamespace = 'bsky'::regnamespace
             and relname <> all ('{{{",".join(SUMMED)}}}') order by 1"""
 
-DIFFERENT = {"replies"}
-
 WAITING = "select exists (select from skua.waiting_references)"
 
 
 def shown(database, view, condition="true"):
     """The rows of a view, counted, without the values that belong to one database."""
     columns = database.run(f"select string_agg(quote_ident(attname), ', ' order by attname) from pg_attribute "
-                           f"where attrelid = 'bsky.{view}'::regclass and attname !~ '{OWN}' and attname <> 'replies'")
+                           f"where attrelid = 'bsky.{view}'::regclass and attname !~ '{OWN}'")
     text = database.run(f"select to_json(r) from (select {columns} from bsky.{view} v where {condition}) r")
     return collections.Counter(text.split("\n"))
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ TEST(AccountGroup, every_group_has_accounts) {
 }
 
 TEST(AccountNumber, carries_its_group) {
-  for (const AccountGroup group : {0, 1, 31, 63}) {
+  for (const AccountGroup group : std::vector<AccountGroup>{0, 1, 31, 63}) {
     const AccountNumber number = number_in_group(group, kDrawnMask);
     EXPECT_EQ(number >> kDrawnBits, group);
     EXPECT_EQ(drawn_of(number), kDrawnMask);

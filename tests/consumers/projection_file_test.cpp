@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"empty", "SELECT 2\n", "", "line 23: `-- fold` has no SQL"},
         Mistake{"include", "-- publish\nSELECT 4", "-- include: other", "no file other"},
         Mistake{"differences", "-- differences", "-- difference", "`-- differences` is missing"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& mistake) { return std::string(mistake.param.name); });
 
 TEST(ProjectionFile, all_projections_of_the_program_are_read) {
   EXPECT_THAT(projections(), testing::Each(testing::Field(&Projection::help, testing::Ne(""))));

@@ -161,13 +161,13 @@ TEST_F(DocumentRequest, says_that_a_directory_is_away) {
 }
 
 TEST_F(DocumentRequest, asks_the_host_of_a_did_web_but_no_private_one) {
-  LoopbackServer::Options options;
-  options.http = [](const LoopbackServer::HttpRequest& request) {
+  LoopbackServer::Options server_options;
+  server_options.http = [](const LoopbackServer::HttpRequest& request) {
     const auto did = "did:web:localhost%3A" + std::string(request["Host"].substr(10));
     if (request.target() != "/.well-known/did.json") return http_reply(404, "");
     return http_reply(200, made_document(did).dump());
   };
-  const LoopbackServer server(options);
+  const LoopbackServer server(server_options);
   const auto did = "did:web:localhost%3A" + std::to_string(server.port());
   transport::HttpClientOptions http_options;
   http_options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {

@@ -355,7 +355,9 @@ TEST_F(CommitProcessorTest, of_several_keys_around_its_time_one_signed_a_commit)
     const bool is_first = signer == &alice_;
     const auto outcome = receive("#commit", commit(alice_, *signer));
     EXPECT_EQ(outcome, is_first ? "ask repository" : "ask recent identity");
-    if (is_first) EXPECT_EQ(found(account_of(new_key_)), "ask recent identity");
+    if (is_first) {
+      EXPECT_EQ(found(account_of(new_key_)), "ask recent identity");
+    }
     EXPECT_EQ(identified(account_of(new_key_)), "ask former keys");
     EXPECT_EQ(formerly_signed_by(keys),
               is_first ? "accept first by a former key" : "accept by a former key");

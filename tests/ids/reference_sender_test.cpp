@@ -116,7 +116,7 @@ TEST_F(ReferenceSenderTest, a_node_receives_what_it_lacks) {
       {.actor_id = account, .rkey = -5, .nsid = "a.b.c", .text = "art"},
       {.actor_id = account, .rkey = -5, .nsid = "app.bsky.graph.list", .text = "best"},
       {.actor_id = 0, .rkey = -6, .text = "https://example.com"}};
-  for (int i = 0; i < 2; ++i) receive_references(other_, references, clock_.now());
+  for (int i = 0; i < 2; ++i) receive_references(other_, kNumberKey, references, clock_.now());
   EXPECT_EQ(at_other("SELECT count(*) || ' ' || count(*) FILTER (WHERE indexed_at = 'epoch') || "
                      "' ' || bool_and(id = skua.new_account_number(did)) FROM bsky.actors"),
             "2 1 true");
@@ -141,7 +141,7 @@ TEST_F(ReferenceSenderTest, a_node_receives_replies_and_wakes_its_notifications)
   reply.reply_rkey = 8;
   reply.reply_at = clock_.now();
   for (const char* expected : {"t", "f"}) {
-    receive_references(other_, std::vector{reply}, clock_.now());
+    receive_references(other_, kNumberKey, std::vector{reply}, clock_.now());
     EXPECT_EQ(at_other(waits), expected) << "a repetition changes nothing";
     other_.run("UPDATE skua.consumer_lanes SET waiting_pos = NULL");
   }

@@ -105,10 +105,15 @@ void announce(postgres::Session& session, std::span<const std::string_view> dids
               ActorNumbers& numbers) {
   const ActorNumbers::Scheme scheme = numbers.scheme(session);
   if (!scheme.key) return;
+  std::vector<std::int32_t> groups;
   std::vector<std::string_view> foreign;
-  std::ranges::copy_if(dids, std::back_inserter(foreign),
-                       [&](std::string_view did) { return !scheme.groups.owned.has_account(did); });
-  if (!foreign.empty()) session.execute(sql::actors_announce, foreign);
+  for (const std::string_view did : dids) {
+    const AccountGroup group = atproto::account_group(did);
+    if (scheme.groups.owned.has(group)) continue;
+    groups.push_back(group);
+    foreign.push_back(did);
+  }
+  if (!foreign.empty()) session.execute(sql::actors_announce, groups, foreign);
 }
 
 /// Inserts many accounts. Their numbers are drawn in advance, so a row costs half as much as with

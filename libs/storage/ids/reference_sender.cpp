@@ -85,8 +85,8 @@ std::string UnsentReferences::text() const {
       count == 1 ? "was" : "were", reason.empty() ? "" : " (" + reason + ")");
 }
 
-void receive_references(postgres::Session& peer, std::span<const Reference> references,
-                        Timestamp now) {
+void receive_references(postgres::Session& peer, const atproto::NumberKey& number_key,
+                        std::span<const Reference> references, Timestamp now) {
   std::vector<std::string_view> dids;
   std::vector<std::string_view> collections;
   std::vector<const Reference*> keys;
@@ -109,7 +109,13 @@ void receive_references(postgres::Session& peer, std::span<const Reference> refe
   std::ranges::sort(keys, {}, [](const Reference* key) {
     return std::tuple(key->actor_id, key->nsid, key->rkey, key->seq);
   });
-  if (!dids.empty()) peer.execute(sql::references_receive_accounts, dids, now);
+  if (!dids.empty()) {
+    std::vector<AccountNumber> ids;
+    for (const std::string_view did : dids) {
+      ids.push_back(atproto::computed_account_number(number_key, did));
+    }
+    peer.execute(sql::references_receive_accounts, ids, dids, now);
+  }
   if (!collections.empty()) peer.execute(sql::references_receive_collections, collections);
   if (!keys.empty()) {
     peer.execute(sql::references_receive_texts, column_of(keys, &Reference::actor_id),
@@ -208,7 +214,7 @@ ReferenceSender::Outcome ReferenceSender::send(const std::string& name, const st
           std::make_unique<postgres::Session>(url, postgres::process_name("skua references"));
     }
     require_owner(*peer.session, key, references);
-    receive_references(*peer.session, references, clock_.now());
+    receive_references(*peer.session, key, references, clock_.now());
     if (!wanted.empty()) {
       peer.session->execute(sql::references_resend, wanted);
       logger("store")->info(

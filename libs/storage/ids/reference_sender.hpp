@@ -62,10 +62,11 @@ struct UnsentReferences {
   std::string text() const;
 };
 
-/// Inserts the references that the database of `peer`, their node, does not have. Outside of a
-/// transaction. Throws postgres::SqlError, and may then be called again.
-void receive_references(postgres::Session& peer, std::span<const Reference> references,
-                        Timestamp now);
+/// Inserts the references that the database of `peer`, their node, does not have. `number_key` is
+/// the key of both nodes. Outside of a transaction. Throws postgres::SqlError, and may then be
+/// called again.
+void receive_references(postgres::Session& peer, const atproto::NumberKey& number_key,
+                        std::span<const Reference> references, Timestamp now);
 
 /// Sends the accounts and record keys of other nodes, which records of this node mention, to the
 /// nodes that own them (skua.waiting_references, docs/nodes.md). A reference is sent at least once,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <future>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>

@@ -111,6 +111,7 @@ void receive_references(postgres::Session& peer, const atproto::NumberKey& numbe
   });
   if (!dids.empty()) {
     std::vector<AccountNumber> ids;
+    ids.reserve(dids.size());
     for (const std::string_view did : dids) {
       ids.push_back(atproto::computed_account_number(number_key, did));
     }

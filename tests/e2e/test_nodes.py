@@ -201,6 +201,7 @@ class Nodes(Backfill):
                 self.assertEqual(ask.value(f"select sum(t.replies) from node_tables.post_stats t join bsky.resolve_uri('{thread}') u using (actor_id, rkey)"), all_replies)
                 for database in (one, ask):
                     self.assertEqual(database.value(f"select replies from bsky.post('{thread}')"), replies)
+                self.assertEqual(ask.run(f"set role skua_reader; select replies from bsky.post('{thread}')"), str(replies))
             self.check_equal(sums(ask, "post_stats"), sums(one, "post_stats"))
             for view, least in (("posts_view", 100), ("post_rules", 10), ("notifications_view", 50), ("replies_view", 20), ("quotes_view", 5)):
                 with self.subTest(f"{seed}: {view}"):

@@ -5,10 +5,10 @@ from random_network import FOLLOW, LIST, LIST_ITEM, POST, THREADGATE, reference
 MENTION = "app.bsky.richtext.facet#mention"
 
 
-def restricted_thread(network, name, mentions, ignored_list):
+def restricted_thread(network, name, mentions, by_handle):
     """Returns the AT-URI of the first post, which mentions this number of accounts, the number of direct replies that gates allow, and that of all
-    direct replies. A list counts with the items of its owner, and if the gate names the owner by DID, so it ignores a list `of another` account,
-    and one of the author `by handle`."""
+    direct replies. A list counts with the items of its owner, and if the gate names the owner by DID, so it ignores one of the author `by_handle`,
+    or else one of another account."""
     author, other, follower, followed, listed, ignored, stranger, *mentioned = (
         network.account(f"{name}{number}") for number in range(7 + mentions))
 
@@ -23,10 +23,10 @@ def restricted_thread(network, name, mentions, ignored_list):
     put(follower, FOLLOW, {"subject": author.did})
     put(author, FOLLOW, {"subject": followed.did})
     own, named = (put(account, LIST, {"purpose": "app.bsky.graph.defs#curatelist", "name": "a list"})
-                  for account in (author, other if ignored_list == "of another" else author))
+                  for account in (author, author if by_handle else other))
     put(author, LIST_ITEM, {"list": own, "subject": listed.did})
     put(author, LIST_ITEM, {"list": named, "subject": ignored.did})
-    lists = (own, named if ignored_list == "of another" else named.replace(author.did, f"{name}0.test"))
+    lists = (own, named.replace(author.did, f"{name}0.test") if by_handle else named)
     put(author, THREADGATE, {"post": root, "allow": [
         *({"$type": f"{THREADGATE}#{rule}"} for rule in ("mentionRule", "followerRule", "followingRule")),
         *({"$type": f"{THREADGATE}#listRule", "list": uri} for uri in lists)]}, root.split("/")[-1])

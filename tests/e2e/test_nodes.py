@@ -182,8 +182,8 @@ class Nodes(Backfill):
     def test_rules_and_notifications_of_a_random_network(self):
         for seed in (13, *range(200, 220 if os.environ.get("SKUA_LONG") == "1" else 200)):
             network = random_network.RandomNetwork(seed)
-            threads = [restricted_thread(network.network, f"thread{mentions}x", mentions, ignored_list)
-                       for mentions, ignored_list in ((3, "of another"), (25, "by handle"))]
+            threads = [restricted_thread(network.network, f"thread{mentions}x", mentions, by_handle)
+                       for mentions, by_handle in ((3, False), (25, True))]
             self.assertEqual({test_groups.group(account.did) // 32 for account in network.accounts}, {0, 1})
             one = self.database()
             ask, nodes = self.joined()

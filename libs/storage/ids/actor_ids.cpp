@@ -65,8 +65,8 @@ void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds
 /// `dids`.
 void refuse_taken_number(postgres::Session& session, const atproto::NumberKey& key,
                          std::span<const std::string_view> dids) {
-  std::vector<AccountNumber> ids;
-  for (const std::string_view did : dids) ids.push_back(atproto::computed_account_number(key, did));
+  const auto ids = postgres::column(
+      dids, [&](std::string_view did) { return atproto::computed_account_number(key, did); });
   for (const auto& [id, owner] : session.query<NumberedAccount>(sql::actors_with_numbers, ids)) {
     for (const std::string_view did : dids) {
       if (did == owner || atproto::computed_account_number(key, did) != id) continue;

@@ -110,11 +110,9 @@ void receive_references(postgres::Session& peer, const atproto::NumberKey& numbe
     return std::tuple(key->actor_id, key->nsid, key->rkey, key->seq);
   });
   if (!dids.empty()) {
-    std::vector<AccountNumber> ids;
-    ids.reserve(dids.size());
-    for (const std::string_view did : dids) {
-      ids.push_back(atproto::computed_account_number(number_key, did));
-    }
+    const auto ids = column(dids, [&](std::string_view did) {
+      return atproto::computed_account_number(number_key, did);
+    });
     peer.execute(sql::references_receive_accounts, ids, dids, now);
   }
   if (!collections.empty()) peer.execute(sql::references_receive_collections, collections);

@@ -22,7 +22,7 @@ select id, did, case when is_own then handle end, active, indexed_at from one.nu
 insert into bsky.collections overriding system value select * from one.collections on conflict do nothing;
 """
 END = """
-drop schema one cascade; drop server one cascade; truncate skua.waiting_references;
+drop schema one cascade; drop server one cascade; truncate skua.waiting_references, skua.mentioned_accounts;
 """
 TABLES = """
 select string_agg(relname, ',') from pg_class c where relnamespace = 'bsky'::regnamespace and relkind = 'r'

@@ -2,8 +2,8 @@
 """nodes_bench.py [--quick] [--part NAME]... [--events N] [--nodes N]... [--rounds N] [--statements] [--cache FOLDER]
 
 Measures what several nodes cost, compared with one database: CPU seconds of `skua run` and PostgreSQL, with full
-verification. In turns, one database and the nodes of a query database index the same capture. Each node reads the whole
-stream, and the references to accounts of other nodes are sent before the measurement ends. All databases are on one
+verification. In turns, one database and the nodes of a query database index the same capture. The nodes are compared with
+the mean of the one database before and after them. Each node reads the whole stream, and the references to accounts of other nodes are sent before the measurement ends. All databases are on one
 server, and the nodes run one after another, so that their CPU can be told apart. At the end the records of all nodes must
 be those of the one database. bench/README.md explains the results. Needs a release build.
 
@@ -11,7 +11,7 @@ be those of the one database. bench/README.md explains the results. Needs a rele
   --part        known: every database knows all accounts of the capture before, as after a long time, and no
                 references wait;
                 new: no database knows an account; may be repeated (default: both)
-  --events      record operations in the capture (default 100000)
+  --events      record operations in the capture (default 300000)
   --nodes       a number of nodes; may be repeated (default: 2 and 4)
   --rounds      (default 2)
   --statements  print the cost of each statement of one database and of the last node,
@@ -130,7 +130,8 @@ class Meter:
         last = max((int(number) for line in program.output() for number in re.findall(r"cursor (\d+)", line)), default=0)
         if last > seq:
             raise SystemExit(f"the relay went on after its pause of {PAUSE} s")
-        return last == seq and not self.db.value("select exists (select from skua.waiting_references)")
+        return last == seq and not self.db.value(
+            "select exists (select from skua.waiting_references) or exists (select from skua.mentioned_accounts)")
 
     def cpu_in(self, other):
         """CPU seconds of the connections to a database."""
@@ -171,8 +172,19 @@ def say(what, cost, report, name=None):
           f" {cost.foreign} messages dropped; before, {cost.warm_up:.2f} s of warm-up)", flush=True)
 
 
-def nodes_round(server, count, one, workload, dids, options, report):
-    """Indexes with `count` nodes. Returns (speedup by count, one database by the sum)."""
+def one_round(server, workload, dids, options, report):
+    """Indexes with one database."""
+    db = migrated(server, "one")
+    know_accounts(db, dids)
+    cost = measure(server, db, workload, options)
+    say("one database", cost, report)
+    if options.statements:
+        statements.say(db, cost.events, report)
+    return cost
+
+
+def nodes_round(server, count, workload, dids, options, report):
+    """Indexes with `count` nodes. Returns the cost of each."""
     _, *nodes = join(server, count)
     for node in nodes:
         know_accounts(node, dids)
@@ -185,17 +197,22 @@ def nodes_round(server, count, one, workload, dids, options, report):
         cost.postgres += cpu
     for number, cost in enumerate(costs):
         say(f"node {number + 1} of {count}", cost, report, "node")
-    busiest, total = max(cost.all for cost in costs), sum(cost.all for cost in costs)
-    print(f"  {count} nodes: speedup {report.figure(f'speedup of {count}', one.all / busiest, '.2f')},"
-          f" by {count}: {report.figure(f'speedup of {count} by {count}', one.all / busiest / count, '.2f')};"
-          f" one database by the sum of the nodes: {report.figure(f'one by {count} nodes', one.all / total, '.2f')};"
-          f" {sum(cost.sent for cost in costs)} references, received for {sum(received):.2f} s", flush=True)
+    print(f"  {sum(cost.sent for cost in costs)} references, received for {sum(received):.2f} s", flush=True)
     if options.statements:
         statements.say(nodes[-1], costs[-1].events, report)
     found, expected = records(nodes), records([server.database("one")])
     if found != expected:
         raise SystemExit(f"the records of {count} nodes are not those of one database:\n{found}\n{expected}")
-    return one.all / busiest / count, one.all / total
+    return costs
+
+
+def compare(count, one, costs, report):
+    """Compares the nodes with the CPU seconds of one database. Returns (speedup by count, one database by the sum)."""
+    busiest, total = max(cost.all for cost in costs), sum(cost.all for cost in costs)
+    print(f"  {count} nodes: speedup {report.figure(f'speedup of {count}', one / busiest, '.2f')},"
+          f" by {count}: {report.figure(f'speedup of {count} by {count}', one / busiest / count, '.2f')};"
+          f" one database by the sum of the nodes: {report.figure(f'one by {count} nodes', one / total, '.2f')}", flush=True)
+    return one / busiest / count, one / total
 
 
 def dropped_round(server, one, workload, dids, report, options):
@@ -225,14 +242,11 @@ def part(server, name, workload, dids, options):
                 *(figure for n in options.nodes for figure in (f"speedup of {n} by {n}", f"one by {n} nodes"))) as report:
         for number in range(options.rounds):
             print(f"accounts {name}, round {number + 1}: CPU seconds", flush=True)
-            db = migrated(server, "one")
-            know_accounts(db, dids)
-            one = measure(server, db, workload, options)
-            say("one database", one, report)
-            if options.statements:
-                statements.say(db, one.events, report)
+            one = one_round(server, workload, dids, options, report)
             for count in options.nodes:
-                by_busiest, by_sum = nodes_round(server, count, one, workload, dids, options, report)
+                costs = nodes_round(server, count, workload, dids, options, report)
+                before, one = one, one_round(server, workload, dids, options, report)
+                by_busiest, by_sum = compare(count, (before.all + one.all) / 2, costs, report)
                 ratios.setdefault(f"speedup of {count} by {count}", []).append(by_busiest)
                 ratios.setdefault(f"one by {count} nodes", []).append(by_sum)
             ratios.setdefault("dropped by indexed", []).append(dropped_round(server, one, workload, dids, report, options))
@@ -243,7 +257,7 @@ def part(server, name, workload, dids, options):
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--part", action="append", choices=["known", "new"])
-    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--events", type=int, default=300_000)
     parser.add_argument("--nodes", type=int, action="append", choices=[2, 4, 8, 16])
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--statements", action="store_true")

@@ -12,7 +12,7 @@ INSERT INTO skua.reader_tables VALUES
   ('retention'), ('change_log'), ('change_log_state'), ('consumers'), ('consumer_lanes'), ('waiting_changes'),
   ('dead_letter_errors'), ('lexicons'), ('lexicon_state'), ('lexicon_checks'), ('plc_cursor'), ('projections'), ('trusted_accounts'),
   ('message_inbox'), ('messages'), ('message_limits'), ('identities'), ('account_groups'),
-  ('waiting_references'), ('group_moves'), ('group_cursors');
+  ('waiting_references'), ('mentioned_accounts'), ('group_moves'), ('group_cursors');
 
 CREATE OR REPLACE FUNCTION skua.grant_reader() RETURNS void
 LANGUAGE plpgsql AS $$

@@ -14,7 +14,7 @@ OF_ONE = (*OF_NODES, "post_rules")
 VIEWS = f"""select relname from pg_class where relkind = 'v' and relnamespace = 'bsky'::regnamespace
             and relname <> all ('{{{",".join(SUMMED)}}}') order by 1"""
 
-WAITING = "select exists (select from skua.waiting_references)"
+WAITING = "select exists (select from skua.waiting_references) or exists (select from skua.mentioned_accounts)"
 
 
 def shown(database, view, condition="true"):

@@ -262,8 +262,7 @@ class Nodes(Backfill):
         ask.run("alter table bsky.records drop column record_links; create or replace function skua.computed_column(table_name text) "
                 "returns table (name text, type text, expression text, help text) language sql stable as 'select null, null, null, null where false'")
         for database in (first, second, ask):
-            database.run("delete from skua.migrations where name = 'replies_below'; drop table skua.replies_below; alter table skua.waiting_references "
-                         "drop column reply_at, drop column reply_actor, drop column reply_rkey, drop column distance cascade")
+            database.run("delete from skua.migrations where name = 'mentioned_accounts'; drop table skua.mentioned_accounts cascade")
             self.assertTrue(self.skua(database, "migrate").says("applied 1 migration: "))
         self.assertEqual(ask.run("select count(*), count(record_links) from bsky.records"), "0|0")
         second.run("drop schema node_ranges cascade")
@@ -326,7 +325,7 @@ class Nodes(Backfill):
 
     def test_replay_sends_references(self):
         capture = SimulatedCapture(self, events=300, accounts=24)
-        _, nodes = self.joined()
+        ask, nodes = self.joined()
         # The second node is away.
         away = urllib.parse.urlsplit(nodes[1].url).path[1:]
         server = Database(with_database(nodes[1].url, "postgres"))
@@ -345,3 +344,10 @@ class Nodes(Backfill):
             self.skua(node, "replay", capture.frames)
         self.assertEqual([node.value(WAITING) for node in nodes], [False, False])
         self.check_references(nodes)
+        # The query database says which node has references that wait, in both tables.
+        has_waiting = "select string_agg(has_waiting::text, ' ' order by name) from skua.node_states()"
+        self.assertEqual(ask.run(has_waiting), "false false")
+        for number, (columns, values) in enumerate((("mentioned_accounts (dids)", "array['did:plc:a']"),
+                                                    ("waiting_references (account_group, text)", "0, 'did:plc:a'"))):
+            nodes[number].run(f"insert into skua.{columns} select {values}")
+            self.assertEqual(ask.run(has_waiting), ("true false", "true true")[number])

@@ -73,7 +73,9 @@ class ReferenceSenderTest : public test::PostgresTest {
                   "', ARRAY(SELECT generate_series(32, 63)))");
   }
   std::string waiting() {
-    return value("SELECT string_agg(text, ' ' ORDER BY text) FROM skua.waiting_references");
+    return value(
+        "SELECT string_agg(text, ' ' ORDER BY text) FROM (SELECT text FROM skua.waiting_references "
+        "UNION ALL SELECT unnest(dids) FROM skua.mentioned_accounts) AS w");
   }
 
   test::ManualClock clock_;
@@ -203,6 +205,28 @@ TEST_F(ReferenceSenderTest, references_reach_their_node) {
       "generate_series(0, 63)))");
   EXPECT_EQ(waiting(), did_of(false, "a") + " " + did_of(true, "c"))
       << "the function takes any groups";
+}
+
+TEST_F(ReferenceSenderTest, many_accounts_are_several_lists) {
+  std::vector<ResolvedEvent> batch;
+  for (int i = 0; i < 450; ++i) {
+    const std::string mentioned = did_of(i % 10 != 0, "m" + std::to_string(i) + "y");
+    batch.push_back({made_write(did_of(false, "a"), kFollow, "k" + std::to_string(i), 1,
+                                made_follow(mentioned))});
+  }
+  EXPECT_TRUE(resolve(batch).empty());
+  EXPECT_EQ(value("SELECT string_agg(cardinality(dids)::text, ' ' ORDER BY cardinality(dids) DESC) "
+                  "FROM skua.mentioned_accounts"),
+            "200 200 5");
+  list(other_database_.url());
+  postgres::Runtime runtime(database_.url(), clock_);
+  ReferenceSender sender(runtime);
+  EXPECT_TRUE(sender.send_all(session(), {}).empty());
+  EXPECT_EQ(waiting(), "");
+  EXPECT_EQ(sender.metrics().sent, 405U);
+  EXPECT_EQ(at_other("SELECT count(*) || ' ' || bool_and(id = skua.new_account_number(did)) "
+                     "FROM bsky.actors WHERE did ~ '^did:plc:m'"),
+            "405 true");
 }
 
 TEST_F(ReferenceSenderTest, a_process_that_ends_sends_what_waits_and_knows_the_rest) {

@@ -18,7 +18,7 @@ const std::string kUndo = R"(
 DROP SCHEMA projections CASCADE;
 ALTER SEQUENCE bsky.actors_id_seq NO MAXVALUE;
 DROP TABLE skua.account_groups, skua.number_key, skua.nodes, skua.waiting_references, skua.group_moves, skua.group_cursors,
-  skua.network_tables, skua.replies_below;
+  skua.network_tables, skua.replies_below, skua.mentioned_accounts;
 ALTER TABLE skua.database_token DROP COLUMN groups_version;
 DELETE FROM skua.reader_tables WHERE name IN ('account_groups', 'group_moves', 'group_cursors');
 DROP INDEX bsky.posts_out_of_order, bsky.reposts_out_of_order, bsky.actors_inactive;

@@ -87,6 +87,7 @@ CREATE UNIQUE INDEX lexicon_state_pkey ON skua.lexicon_state USING btree (is_onl
 CREATE UNIQUE INDEX lexicons_pkey ON skua.lexicons USING btree (nsid);
 CREATE UNIQUE INDEX lexicons_view_name_key ON skua.lexicons USING btree (view_name);
 CREATE UNIQUE INDEX lock_secret_pkey ON skua.lock_secret USING btree (only_row);
+CREATE UNIQUE INDEX mentioned_accounts_pkey ON skua.mentioned_accounts USING btree (seq);
 CREATE UNIQUE INDEX message_inbox_pkey ON skua.message_inbox USING btree (id);
 CREATE UNIQUE INDEX message_limits_pkey ON skua.message_limits USING btree (only_row);
 CREATE UNIQUE INDEX messages_pkey ON ONLY skua.messages USING btree (pos);

@@ -104,15 +104,11 @@ void announce(postgres::Session& session, std::span<const std::string_view> dids
               ActorNumbers& numbers) {
   const ActorNumbers::Scheme scheme = numbers.scheme(session);
   if (!scheme.key) return;
-  std::vector<std::int32_t> groups;
   std::vector<std::string_view> foreign;
   for (const std::string_view did : dids) {
-    const AccountGroup group = atproto::account_group(did);
-    if (scheme.groups.owned.has(group)) continue;
-    groups.push_back(group);
-    foreign.push_back(did);
+    if (!scheme.groups.owned.has_account(did)) foreign.push_back(did);
   }
-  if (!foreign.empty()) session.execute(sql::actors_announce, groups, foreign);
+  if (!foreign.empty()) session.execute(sql::actors_announce, foreign);
 }
 
 /// Inserts many accounts. Their numbers are drawn in advance, so a row costs half as much as with

@@ -19,9 +19,11 @@ SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[]);
 SELECT id, did FROM bsky.actors WHERE id = ANY($1::int8[]);
 
 -- name: actors_announce
--- The program computes the groups in less time than a hash takes in PostgreSQL.
-INSERT INTO skua.waiting_references (account_group, text)
-SELECT * FROM unnest($1::int4[], $2::text[]);
+-- A row with 200 DIDs fits into a page.
+INSERT INTO skua.mentioned_accounts (dids)
+SELECT array_agg(u.did)
+FROM unnest($1::text[]) WITH ORDINALITY AS u(did, place)
+GROUP BY (u.place - 1) / 200;
 
 -- name: actors_insert
 INSERT INTO bsky.actors (id, did, indexed_at)

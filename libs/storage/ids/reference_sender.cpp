@@ -31,12 +31,19 @@ constexpr std::chrono::milliseconds kInterval{1'000};
 constexpr std::chrono::minutes kIntervalWithoutNodes{10};
 constexpr std::chrono::seconds kPauseAfterFailure{10};
 constexpr std::int64_t kMostOfGroup = 500;
+constexpr std::int64_t kMostLists = 20;
 constexpr int kAttemptsAtEnd = 3;
 
 struct Node {
   std::string name;
   std::string url;
   std::string groups;
+};
+
+/// A row of references_mentioned.
+struct ListedAccount {
+  std::int64_t seq;
+  std::string did;
 };
 
 /// A row of references_left.
@@ -148,6 +155,7 @@ std::chrono::milliseconds ReferenceSender::round(postgres::Session& session,
                                                  const std::stop_token& stop) {
   const auto key = tables::load_number_key(session);
   if (!key) return kIntervalWithoutNodes;
+  send_mentioned(session, stop, *key, std::numeric_limits<std::int64_t>::max());
   send_waiting(session, stop, *key, std::numeric_limits<std::int64_t>::max());
   return kInterval;
 }
@@ -163,9 +171,11 @@ std::vector<UnsentReferences> ReferenceSender::send_all(postgres::Session& sessi
   for (int attempt = 1; !stop.stop_requested(); ++attempt) {
     for (auto& [url, peer] : peers_) peer.next_attempt = {};
     // Another process of this node may queue more, which it sends.
+    const auto last_list = session.query_one<std::int64_t>(sql::references_mentioned_last);
+    send_mentioned(session, stop, *key, last_list);
     const auto last = session.query_one<std::int64_t>(sql::references_last);
     send_waiting(session, stop, *key, last);
-    const auto left = session.query<Left>(sql::references_left, last);
+    const auto left = session.query<Left>(sql::references_left, last, last_list);
     unsent.clear();
     for (const Left& of_node : left) {
       unsent.push_back({of_node.node, of_node.count, peers_[of_node.url].problem});
@@ -177,6 +187,37 @@ std::vector<UnsentReferences> ReferenceSender::send_all(postgres::Session& sessi
     wake.wait_for(lock, stop, pause, [] { return false; });
   }
   return unsent;
+}
+
+void ReferenceSender::send_mentioned(postgres::Session& session, const std::stop_token& stop,
+                                     const atproto::NumberKey& key, std::int64_t last) {
+  while (!stop.stop_requested()) {
+    auto listed = session.query<ListedAccount>(sql::references_mentioned, kMostLists);
+    if (listed.empty() || listed.front().seq > last) return;
+    std::vector<std::int64_t> lists;
+    std::vector<Reference> unsent;
+    for (ListedAccount& account : listed) {
+      if (lists.empty() || lists.back() != account.seq) lists.push_back(account.seq);
+      const AccountGroup group = atproto::account_group(account.did);
+      unsent.push_back({.account_group = group, .text = std::move(account.did)});
+    }
+    for (const Node& node : session.query<Node>(sql::references_all_nodes)) {
+      const auto owned = atproto::GroupSet::parse(node.groups).value();
+      const auto first = std::partition(unsent.begin(), unsent.end(), [&](const Reference& one) {
+        return !owned.has(static_cast<AccountGroup>(one.account_group));
+      });
+      const std::span<const Reference> of_node(first, unsent.end());
+      if (of_node.empty()) continue;
+      const Outcome outcome = send(node.name, node.url, key, of_node, {});
+      if (outcome == Outcome::Lost) session.execute(sql::references_resend, node.groups);
+      if (outcome != Outcome::Sent) continue;
+      metrics_.sent += of_node.size();
+      unsent.erase(first, unsent.end());
+    }
+    crash_point("after_references");
+    session.execute(sql::references_mentioned_sent, lists,
+                    column(unsent, &Reference::account_group), column(unsent, &Reference::text));
+  }
 }
 
 void ReferenceSender::send_waiting(postgres::Session& session, const std::stop_token& stop,

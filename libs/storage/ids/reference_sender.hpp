@@ -69,12 +69,12 @@ void receive_references(postgres::Session& peer, const atproto::NumberKey& numbe
                         std::span<const Reference> references, Timestamp now);
 
 /// Sends the accounts and record keys of other nodes, which records of this node mention, to the
-/// nodes that own them (skua.waiting_references, docs/nodes.md). A reference is sent at least once,
-/// and a repetition changes nothing. A node that does not answer delays only its own references. If
-/// a node lost its newest rows, for example by a restore of a backup or a failover, everything that
-/// it owns is sent again: it requests this after its next start (skua.request_references), and a
-/// sender that was connected to it notices the change. Has its own thread and connections. In a
-/// database that is no node it does nothing.
+/// nodes that own them (skua.mentioned_accounts, skua.waiting_references, docs/nodes.md). A
+/// reference is sent at least once, and a repetition changes nothing. A node that does not answer
+/// delays only its own references. If a node lost its newest rows, for example by a restore of a
+/// backup or a failover, everything that it owns is sent again: it requests this after its next
+/// start (skua.request_references), and a sender that was connected to it notices the change. Has
+/// its own thread and connections. In a database that is no node it does nothing.
 class ReferenceSender {
  public:
   explicit ReferenceSender(postgres::Runtime& runtime);
@@ -111,6 +111,10 @@ class ReferenceSender {
   };
 
   std::chrono::milliseconds round(postgres::Session& session, const std::stop_token& stop);
+  /// Sends the accounts of the lists up to the number `last`. Accounts that a node does not take
+  /// wait with the other references.
+  void send_mentioned(postgres::Session& session, const std::stop_token& stop,
+                      const atproto::NumberKey& key, std::int64_t last);
   /// Sends the references up to the number `last`.
   void send_waiting(postgres::Session& session, const std::stop_token& stop,
                     const atproto::NumberKey& key, std::int64_t last);

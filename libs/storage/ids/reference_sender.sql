@@ -1,3 +1,21 @@
+-- name: references_all_nodes
+SELECT name, url, array_to_string(owned, ',') FROM skua.nodes ORDER BY name;
+
+-- name: references_mentioned
+-- The accounts of the first $1 lists.
+SELECT m.seq, u.did
+FROM (SELECT seq, dids FROM skua.mentioned_accounts ORDER BY seq LIMIT $1::int8) AS m
+CROSS JOIN unnest(m.dids) AS u(did)
+ORDER BY m.seq;
+
+-- name: references_mentioned_sent
+-- The accounts of $2 and $3, whose nodes did not take them, wait.
+WITH sent AS (
+  DELETE FROM skua.mentioned_accounts WHERE seq = ANY ($1::int8[])
+)
+INSERT INTO skua.waiting_references (account_group, text)
+SELECT * FROM unnest($2::int4[], $3::text[]);
+
 -- name: references_nodes
 -- The nodes that own groups for which references wait.
 SELECT n.name, n.url, array_to_string(n.owned, ',')
@@ -25,12 +43,19 @@ WHERE w.account_group = sent.account_group AND w.seq = sent.seq;
 -- name: references_last
 SELECT coalesce(max(seq), 0) FROM skua.waiting_references;
 
+-- name: references_mentioned_last
+SELECT coalesce(max(seq), 0) FROM skua.mentioned_accounts;
+
 -- name: references_left
--- The references up to the number $1 that wait, of each node. Those of groups without a node have no name.
+-- The references up to the number $1 that wait, and the accounts of lists, of each node. Those of groups without a node have no
+-- name.
 SELECT coalesce(n.name, ''), coalesce(n.url, ''), count(*)
-FROM skua.waiting_references AS w
+FROM (
+  SELECT w.account_group FROM skua.waiting_references AS w WHERE w.seq <= $1::int8
+  UNION ALL
+  SELECT bsky.account_group(u.did) FROM skua.mentioned_accounts AS m CROSS JOIN unnest(m.dids) AS u(did) WHERE m.seq <= $2::int8
+) AS w
 LEFT JOIN skua.nodes AS n ON w.account_group = ANY (n.owned)
-WHERE w.seq <= $1::int8
 GROUP BY 1, 2
 ORDER BY 1;
 
@@ -44,7 +69,6 @@ INSERT INTO bsky.actors (id, did, indexed_at)
 OVERRIDING SYSTEM VALUE
 SELECT u.id, u.did, $3::timestamptz
 FROM unnest($1::int8[], $2::text[]) AS u(id, did)
-WHERE NOT EXISTS (SELECT 1 FROM bsky.actors AS a WHERE a.did = u.did)
 ON CONFLICT DO NOTHING;
 
 -- name: references_receive_collections

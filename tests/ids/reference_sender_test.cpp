@@ -229,6 +229,35 @@ TEST_F(ReferenceSenderTest, many_accounts_are_several_lists) {
             "405 true");
 }
 
+TEST_F(ReferenceSenderTest, a_process_that_is_stopped_counts_the_accounts_of_lists) {
+  constexpr int kLists = 25;
+  for (int i = 0; i < kLists; ++i) {
+    session().run("INSERT INTO skua.mentioned_accounts (dids) VALUES ('{" +
+                  did_of(true, "m" + std::to_string(i)) + "}')");
+  }
+  list(other_database_.url());
+  postgres::Session holder(other_database_.url(), "test");
+  holder.run("BEGIN; LOCK TABLE bsky.actors");
+  postgres::Runtime runtime(database_.url(), clock_);
+  ReferenceSender sender(runtime);
+  std::vector<UnsentReferences> unsent;
+  {
+    std::jthread sending(
+        [&](const std::stop_token& stop) { unsent = sender.send_all(session(), stop); });
+    while (at_other("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = "
+                    "'bsky.actors'::regclass") == "0") {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    sending.request_stop();
+    holder.run("COMMIT");
+  }
+  ASSERT_EQ(unsent.size(), 1U);
+  EXPECT_EQ(unsent[0].node, "second");
+  EXPECT_EQ(unsent[0].problem, "");
+  EXPECT_EQ(sender.metrics().sent + static_cast<std::uint64_t>(unsent[0].count), kLists);
+  EXPECT_EQ(at_other("SELECT count(*) FROM bsky.actors"), std::to_string(sender.metrics().sent));
+}
+
 TEST_F(ReferenceSenderTest, a_process_that_ends_sends_what_waits_and_knows_the_rest) {
   std::vector<std::string> foreign{did_of(true, "c")};
   while (foreign.size() < 3) {

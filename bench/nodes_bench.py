@@ -5,7 +5,8 @@ Measures what several nodes cost, compared with one database: CPU seconds of `sk
 verification. In turns, one database and the nodes of a query database index the same capture. The nodes are compared with
 the mean of the one database before and after them. Each node reads the whole stream, and the references to accounts of
 other nodes are sent before the measurement ends. All databases are on one server, and the nodes run one after another, so
-that their CPU can be told apart. At the end the records of all nodes must be those of the one database. bench/README.md explains the results. Needs a release build.
+that their CPU can be told apart. At the end the records of all nodes must be those of the one database. bench/README.md
+explains the results. Needs a release build.
 
   --quick       a small workload, which takes seconds and shows only that the benchmark works
   --part        known: every database knows all accounts of the capture before, as after a long time, and no

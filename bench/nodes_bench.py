@@ -34,6 +34,7 @@ from urllib.parse import urlsplit
 import statements
 from live_bench import (BIN, CACHE, Server, capture, check_complete, cpu_of, dids_in, frame_count, index, migrated,
                         people, wait_for)
+from node_content import WAITING
 from options import parse, parser_of
 from report import Report
 
@@ -131,8 +132,7 @@ class Meter:
         last = max((int(number) for line in program.output() for number in re.findall(r"cursor (\d+)", line)), default=0)
         if last > seq:
             raise SystemExit(f"the relay went on after its pause of {PAUSE} s")
-        return last == seq and not self.db.value(
-            "select exists (select from skua.waiting_references) or exists (select from skua.mentioned_accounts)")
+        return last == seq and not self.db.value(WAITING)
 
     def cpu_in(self, other):
         """CPU seconds of the connections to a database."""

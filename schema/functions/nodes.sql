@@ -159,8 +159,8 @@ BEGIN
   CREATE OR REPLACE VIEW node_ranges.collections AS SELECT id, nsid FROM bsky.collections;
   CREATE OR REPLACE VIEW node_ranges.state AS
   SELECT (SELECT max(event_time) FROM skua.cursors WHERE source NOT LIKE 'labeler:%' AND event_time > 'epoch') AS read_up_to,
-    -- Some replies wait nearly always, for a second.
     EXISTS (SELECT FROM skua.mentioned_accounts)
+      -- Some replies wait nearly always, for a second.
       OR (SELECT count(*) = 1000 OR count(*) > count(w.distance) FROM (SELECT r.distance FROM skua.waiting_references AS r LIMIT 1000) AS w) AS has_waiting,
     EXISTS (SELECT FROM skua.filter) AS has_filter,
     (SELECT string_agg(format('%s for %s', collection, keep), ', ' ORDER BY collection) FROM skua.retention) AS kept;

@@ -20,6 +20,7 @@
 #include "ids/reference_sender.sql.hpp"
 #include "postgres/connection_string.hpp"
 #include "postgres/database_watch.hpp"
+#include "postgres/query_database.hpp"
 #include "tables/account_groups.hpp"
 
 namespace skua::ids {
@@ -33,12 +34,6 @@ constexpr std::chrono::seconds kPauseAfterFailure{10};
 constexpr std::int64_t kMostOfGroup = 500;
 constexpr std::int64_t kMostLists = 20;
 constexpr int kAttemptsAtEnd = 3;
-
-struct Node {
-  std::string name;
-  std::string url;
-  std::string groups;
-};
 
 /// A row of references_mentioned.
 struct ListedAccount {
@@ -201,15 +196,15 @@ void ReferenceSender::send_mentioned(postgres::Session& session, const std::stop
       const AccountGroup group = atproto::account_group(account.did);
       unsent.push_back({.account_group = group, .text = std::move(account.did)});
     }
-    for (const Node& node : session.query<Node>(sql::references_all_nodes)) {
-      const auto owned = atproto::GroupSet::parse(node.groups).value();
+    for (const postgres::Node& node : postgres::read_nodes(session)) {
+      const auto owned = atproto::GroupSet::parse(node.owned).value();
       const auto first = std::partition(unsent.begin(), unsent.end(), [&](const Reference& one) {
         return !owned.has(static_cast<AccountGroup>(one.account_group));
       });
       const std::span<const Reference> of_node(first, unsent.end());
       if (of_node.empty()) continue;
       const Outcome outcome = send(node.name, node.url, key, of_node, {});
-      if (outcome == Outcome::Lost) session.execute(sql::references_resend, node.groups);
+      if (outcome == Outcome::Lost) session.execute(sql::references_resend, node.owned);
       if (outcome != Outcome::Sent) continue;
       metrics_.sent += of_node.size();
       unsent.erase(first, unsent.end());
@@ -222,16 +217,16 @@ void ReferenceSender::send_mentioned(postgres::Session& session, const std::stop
 
 void ReferenceSender::send_waiting(postgres::Session& session, const std::stop_token& stop,
                                    const atproto::NumberKey& key, std::int64_t last) {
-  for (const Node& node : session.query<Node>(sql::references_nodes)) {
+  for (const auto& node : session.query<postgres::Node>(sql::references_nodes)) {
     while (!stop.stop_requested()) {
       const auto references =
-          session.query<Reference>(sql::references_waiting, node.groups, kMostOfGroup);
+          session.query<Reference>(sql::references_waiting, node.owned, kMostOfGroup);
       if (references.empty() || references.front().seq > last) break;
       const bool requests = std::ranges::any_of(references, &Reference::is_request);
       const std::string wanted =
           requests ? tables::load_account_groups(session).owned.list() : std::string();
       const Outcome outcome = send(node.name, node.url, key, references, wanted);
-      if (outcome == Outcome::Lost) session.execute(sql::references_resend, node.groups);
+      if (outcome == Outcome::Lost) session.execute(sql::references_resend, node.owned);
       if (outcome != Outcome::Sent) break;
       crash_point("after_references");
       session.execute(sql::references_sent, column(references, &Reference::account_group),

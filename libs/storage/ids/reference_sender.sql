@@ -1,6 +1,3 @@
--- name: references_all_nodes
-SELECT name, url, array_to_string(owned, ',') FROM skua.nodes ORDER BY name;
-
 -- name: references_mentioned
 -- The accounts of the first $1 lists.
 SELECT m.seq, u.did

@@ -195,19 +195,25 @@ LANGUAGE sql STABLE ROWS 100 AS $$
 $$;
 COMMENT ON FUNCTION bsky.backlinks(text, int4, text, text, text, text) IS 'The records that refer to a record or an account, newest first: collection, path of the field, account, URI and sort_at as the views have it (records of collections without a table: indexed_at). The target is an AT-URI, a DID, a handle or a bsky.app URL. in_collection: only records of this NSID. at_path: only references in this field, such as subject.uri. by_account: only records of this account. before: only the rows after the one with this page_key. Records of collections without a table are found with the index of `skua index add backlinks` only. At most max_rows rows. `skua index add` newest-likes, newest-reposts and newest-followers make it fast for a target with very many.';
 
--- The inactive accounts are found with one array of all accounts: a look-up for each row takes twice as long, and in a query database it
--- would ask a node each time.
+-- If at most 30,000 accounts are inactive, they are read once, and a hash of them fits into work_mem. Otherwise the inactive ones among the
+-- accounts of the links are found with one array: a look-up for each row takes twice as long, and in a query database it would ask a
+-- node each time.
 CREATE OR REPLACE FUNCTION bsky.backlink_counts(target text)
 RETURNS TABLE (collection text, path text, records int8, accounts int8)
 LANGUAGE sql STABLE ROWS 20 AS $$
-  WITH links AS MATERIALIZED (
-    SELECT l.actor_id, l.collection_id, l.path FROM bsky.links_to(target) AS l
+  WITH inactive AS MATERIALIZED (
+    SELECT n.id FROM bsky.actors AS n WHERE NOT n.active LIMIT 30001
+  ), known AS MATERIALIZED (
+    SELECT count(*) <= 30000 AS is_complete FROM inactive
   )
   SELECT c.nsid, l.path, l.records, l.accounts
   FROM (SELECT l.collection_id, l.path, count(*) AS records, count(DISTINCT l.actor_id) AS accounts
-        FROM links AS l
-        WHERE l.actor_id NOT IN (SELECT n.id FROM bsky.actors AS n
-          WHERE n.id = ANY (ARRAY(SELECT k.actor_id FROM links AS k)) AND NOT n.active)
+        FROM bsky.links_to(target) AS l
+        WHERE l.actor_id NOT IN (
+          SELECT i.id FROM inactive AS i WHERE (SELECT is_complete FROM known)
+          UNION ALL SELECT n.id FROM bsky.actors AS n
+          WHERE NOT n.active AND n.id = ANY (ARRAY(
+            SELECT k.actor_id FROM bsky.links_to(target) AS k WHERE NOT (SELECT is_complete FROM known))))
         GROUP BY l.collection_id, l.path) AS l
   JOIN bsky.collections AS c ON c.id = l.collection_id
   ORDER BY l.records DESC, c.nsid, l.path

@@ -74,10 +74,14 @@ REVOKE EXECUTE ON FUNCTION skua.new_collection_number(text) FROM PUBLIC;
 CREATE OR REPLACE FUNCTION skua.resend_references(groups int4[]) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
-  INSERT INTO skua.waiting_references (account_group, text)
-  SELECT a.id >> 57, a.did
-  FROM bsky.actors AS a
-  WHERE (a.id >> 57)::int4 = ANY (groups) AND EXISTS (SELECT 1 FROM skua.number_key);
+  INSERT INTO skua.mentioned_accounts (dids)
+  SELECT array_agg(a.did)
+  FROM (
+    SELECT a.did, (row_number() OVER () - 1) / 200 AS list
+    FROM bsky.actors AS a
+    WHERE (a.id >> 57)::int4 = ANY (groups) AND EXISTS (SELECT 1 FROM skua.number_key)
+  ) AS a
+  GROUP BY a.list;
   INSERT INTO skua.waiting_references (account_group, actor_id, collection_id, rkey, text)
   SELECT k.actor_id >> 57, k.actor_id, k.collection_id, k.rkey, k.text
   FROM bsky.rkeys AS k
@@ -96,7 +100,7 @@ AS $$
   WHERE (r.post_actor >> 57)::int4 = ANY (groups) AND EXISTS (SELECT 1 FROM skua.number_key)
     AND EXISTS (SELECT 1 FROM skua.consumers AS c WHERE c.name = 'notifications' AND c.role = 'live');
 $$;
-COMMENT ON FUNCTION skua.resend_references(int4[]) IS 'Queues all accounts, record keys and replies of these groups of another node in skua.waiting_references. For a node that lost its newest rows, for example by a restore of a backup.';
+COMMENT ON FUNCTION skua.resend_references(int4[]) IS 'Queues all accounts of these groups of another node in skua.mentioned_accounts, and their record keys and replies in skua.waiting_references. For a node that lost its newest rows, for example by a restore of a backup.';
 REVOKE EXECUTE ON FUNCTION skua.resend_references(int4[]) FROM PUBLIC;
 
 -- A row without an account and a text is a request: `skua run` delivers it like the other rows.

@@ -324,7 +324,8 @@ TEST_F(ReferenceSenderTest, a_node_asks_the_others_for_their_references) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   sender.stop();
-  EXPECT_EQ(at_other("SELECT string_agg(text, ' ') FROM skua.waiting_references"), own);
+  EXPECT_EQ(at_other("SELECT string_agg(dids::text, ' ') FROM skua.mentioned_accounts"),
+            "{" + own + "}");
   EXPECT_EQ(sender.metrics().failures, 0U);
 }
 

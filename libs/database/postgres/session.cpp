@@ -15,6 +15,7 @@
 #include "postgres/impl/rows_impl.hpp"
 #include "postgres/outage.hpp"
 #include "postgres/session.sql.hpp"
+#include "postgres/sql_error.hpp"
 
 namespace skua::postgres {
 
@@ -60,13 +61,13 @@ decltype(auto) translating(F&& f) {
   try {
     return f();
   } catch (const pqxx::insufficient_privilege& e) {
-    throw_sql_error(one_line(e.what()), "42501");
+    throw_sql_error(one_line(e.what()), std::string(kInsufficientPrivilege));
   } catch (const pqxx::too_many_connections& e) {
-    throw_sql_error(one_line(e.what()), "53300");
+    throw_sql_error(one_line(e.what()), std::string(kTooManyConnections));
   } catch (const pqxx::deadlock_detected& e) {
-    throw_sql_error(one_line(e.what()), "40P01");
+    throw_sql_error(one_line(e.what()), std::string(kDeadlock));
   } catch (const pqxx::serialization_failure& e) {
-    throw_sql_error(one_line(e.what()), "40001");
+    throw_sql_error(one_line(e.what()), std::string(kSerializationFailure));
   } catch (const pqxx::statement_completion_unknown& e) {
     throw_sql_error(one_line(e.what()), "40003");
   } catch (const pqxx::transaction_rollback& e) {

@@ -23,6 +23,8 @@ inline constexpr std::string_view kDiskFull = "53100";
 inline constexpr std::string_view kTooManyConnections = "53300";
 /// serialization_failure: a row changed after the snapshot of the transaction.
 inline constexpr std::string_view kSerializationFailure = "40001";
+/// deadlock_detected: the server ended one of the transactions that waited for each other.
+inline constexpr std::string_view kDeadlock = "40P01";
 /// query_canceled: a session or `statement_timeout` ended the statement.
 inline constexpr std::string_view kQueryCanceled = "57014";
 /// lock_not_available: a lock was not free within `lock_timeout`.

@@ -19,6 +19,7 @@
 #include "postgres/database_watch.hpp"
 #include "postgres/locks.hpp"
 #include "postgres/query_database.hpp"
+#include "postgres/sql_error.hpp"
 #include "tables/account_groups.hpp"
 #include "tables/network_nodes.hpp"
 
@@ -32,8 +33,6 @@ using postgres::Transaction;
 
 /// The lock of the process that moves groups, in the query database (postgres/locks.hpp).
 constexpr postgres::NamedLockKey kMoves{1936422146, 8};
-/// The code of a deadlock.
-constexpr std::string_view kDeadlock = "40P01";
 constexpr std::int64_t kRowsOfPart = 50'000;
 constexpr std::uint32_t kMostPartsOfGroup = 4'096;
 constexpr std::chrono::milliseconds kPoll{200};
@@ -398,7 +397,7 @@ class Move {
       try {
         return work();
       } catch (const postgres::ServerError& error) {
-        if (error.sqlstate() != kDeadlock) throw;
+        if (error.sqlstate() != postgres::kDeadlock) throw;
       }
     }
   }

@@ -43,9 +43,9 @@ from options import parse, parser_of  # noqa: E402
 from report import Report  # noqa: E402
 
 
-def repositories(folder, records, accounts, outsiders=People.actors, seed=1):
-    """CARs with the network's mix; most of their records refer to subjects that were never seen before."""
-    path = folder / f"cars-{records}-{accounts}-{seed}"
+def repositories(folder, records, accounts, outsiders=People.actors, seed=1, outside_share=0.8):
+    """CARs with the network's mix. `outside_share` of their references name subjects of no repository."""
+    path = folder / f"cars-{records}-{accounts}-{seed}{'' if outside_share else '-stored'}"
     if path.exists():
         return path
     print(f"preparing {path.name}", flush=True)
@@ -54,7 +54,7 @@ def repositories(folder, records, accounts, outsiders=People.actors, seed=1):
     done = subprocess.run(
         [BIN / "skua-sim", "--write-capture", unfinished / "frames", "--events", "1", "--dump", unfinished / "cars",
          "--did-docs", unfinished / "documents.json", "--records", str(records), "--accounts", str(accounts),
-         "--seed", str(seed), "--oddities", "0", "--outsiders", str(outsiders), "--outside-share", "0.8"],
+         "--seed", str(seed), "--oddities", "0", "--outsiders", str(outsiders), "--outside-share", str(outside_share)],
         capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(done.stderr)

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""disk_bench.py [--quick] [--cars FOLDER]... [--frames FILE]... [--program FILE] [--events N]
+"""disk_bench.py [--quick] [--cars FOLDER]... [--frames FILE]... [--program FILE] [--events N] [--records N]
+              [--bootstrap]
 
-Prints the bytes a record of a set of repositories and captures, by table: rows, indexes, TOAST, and the pages of tables
+Prints the bytes a record of sets of repositories and captures, by table: rows, indexes, TOAST, and the pages of tables
 without rows. Then it builds all projections and prints the same for their tables. bench/README.md explains the results. Needs a release build.
 
-  --quick    a small simulated network
-  --cars     a folder of CAR files, one repository each (default: the folders of the shared test data)
-  --frames   a capture of a relay (default: those of the shared test data)
-  --program  another skua, to compare (default: that of the release build)
-  --events   operations of a simulated network, in place of repositories and captures
-  --cache    the folder that keeps the capture for the next run (default: build/bench; with --quick none)
+  --quick      a small simulated network, and small repositories with --bootstrap
+  --cars       a folder of CAR files, one repository each (default of all sets: the shared test data)
+  --frames     a capture of a relay
+  --program    another skua, to compare (default: that of the release build)
+  --events     a set of its own: so many operations of a simulated network
+  --records    a set of its own: simulated repositories with so many records, 500 each. All their subjects are in the set
+  --bootstrap  load the repositories of a folder with `skua backfill --bootstrap`
+  --cache      the folder that keeps captures and repositories for the next run (default: build/bench; with --quick none)
 
-Example: bench/disk_bench.py --cars repositories
+Example: bench/disk_bench.py --records 300000 --bootstrap
 """
 
 import collections
@@ -20,6 +23,7 @@ import pathlib
 import subprocess
 import sys
 
+from backfill_bench import repositories
 from live_bench import BIN, CACHE, Server, capture, people
 from options import parse, parser_of
 from report import Report
@@ -99,17 +103,20 @@ def print_projections(program, db):
         print(f"    {size['table']:24}{content + indexes:8.1f}{content:8.1f}{indexes:8.1f}{size['rows']:9}")
 
 
-def given(options, server):
-    """(folders of repositories, captures)"""
+def sets(options, server):
+    """(name of a database, folders of repositories, captures)"""
     if options.cars or options.frames:
-        return options.cars, options.frames
+        yield "given", options.cars, options.frames
     if options.events:
-        frames = capture(server.cache(options), options.events, people(options).as_simulated(), name="disk")
-        return [], [frames]
-    data = SHARED / "data"
-    if not data.is_dir():
-        raise SystemExit("no shared test data: name repositories with --cars, or use --quick")
-    return [data / "repos", data / "pds/repos"], sorted(data.glob("frames/*.frames"))
+        yield "simulated", [], [capture(server.cache(options), options.events, people(options).as_simulated(), name="disk")]
+    if options.records:
+        folder = repositories(server.cache(options), options.records, options.records // 500, outside_share=0)
+        yield "stored", [folder / "cars"], []
+    if not any((options.cars, options.frames, options.events, options.records)):
+        data = SHARED / "data"
+        if not data.is_dir():
+            raise SystemExit("no shared test data: name repositories with --cars, or use --quick")
+        yield "shared", [data / "repos", data / "pds/repos"], sorted(data.glob("frames/*.frames"))
 
 
 def command_of(program, url):
@@ -124,14 +131,14 @@ def command_of(program, url):
     return skua
 
 
-def load(program, url, cars, captures):
-    """Every repository that can be read, then the captures. Nothing is verified."""
+def load(program, url, cars, captures, *arguments):
+    """Every repository that can be read, with these arguments of `skua backfill`, then the captures. Nothing is verified."""
     skua = command_of(program, url)
     skua("migrate")
     for folder in cars:
         # A folder may have files that are no repositories.
         skua("backfill", "--car-dir", folder, "--verify", "none", "--handles", "claimed", "--plc", "http://127.0.0.1:9",
-             codes=(0, 1))
+             *arguments, codes=(0, 1))
     for frames in captures:
         skua("replay", frames, "--verify", "none", codes=(0, 1))
 
@@ -142,17 +149,19 @@ def main():
     parser.add_argument("--frames", action="append", type=pathlib.Path, default=[])
     parser.add_argument("--program", type=pathlib.Path, default=BIN / "skua")
     parser.add_argument("--events", type=int)
+    parser.add_argument("--records", type=int)
+    parser.add_argument("--bootstrap", action="store_true")
     parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
-    options = parse(parser, events=2_000)
+    options = parse(parser, events=2_000, records=2_000, bootstrap=True)
     server = Server(options.quick)
     try:
-        db = server.create("disk")
-        cars, captures = given(options, server)
-        load(options.program, db.url, cars, captures)
-        db.run("vacuum")
-        print_sizes(db)
-        print_packed_size(db)
-        print_projections(options.program, db)
+        for name, cars, captures in sets(options, server):
+            db = server.create(name)
+            load(options.program, db.url, cars, captures, *(["--bootstrap"] if options.bootstrap else []))
+            db.run("vacuum")
+            print_sizes(db)
+            print_packed_size(db)
+            print_projections(options.program, db)
     finally:
         server.destroy()
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -95,6 +96,14 @@ constexpr Setting kSettings[] = {
     {"enable_indexscan", "off", "on"},
     {"session_replication_role", "replica", "origin"},
 };
+
+TEST_F(SessionTest, a_warning_of_the_server_is_one_line_of_the_log) {
+  session();
+  testing::internal::CaptureStderr();
+  session().run("DO $$ BEGIN RAISE WARNING E'first\\n  second'; END $$");
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, testing::HasSubstr("warning store: WARNING: first second\n"));
+}
 
 TEST_F(SessionTest, its_settings_are_its_own_whatever_the_database_says) {
   const std::string alter = "ALTER DATABASE " + database_->name();

@@ -14,11 +14,17 @@
 #include "base/log.hpp"
 #include "postgres/sql_error.hpp"
 
+// libpqxx 7.10 has one function for all statements. Versions 6 and 7.8 (Ubuntu 24.04) have others,
+// which 7.10 deprecates.
+#if PQXX_VERSION_MAJOR > 7 || (PQXX_VERSION_MAJOR == 7 && PQXX_VERSION_MINOR >= 10)
+#define SKUA_PQXX_HAS_PREPPED
+#endif
+
 namespace skua::postgres {
 
 namespace {
 
-/// Logs a warning of the server, or a message of libpqxx.
+/// Logs a warning of the server.
 void log_notice(std::string_view message) noexcept {
   try {
     const std::string text = one_line(message);
@@ -31,6 +37,13 @@ void log_notice(std::string_view message) noexcept {
   } catch (...) {
     // A failure of the log must not break the connection.
   }
+}
+
+/// The function is the same for all versions of libpqxx, which have different handlers of their
+/// own.
+void log_notices(PGconn* handle) {
+  PQsetNoticeProcessor(
+      handle, [](void*, const char* message) { log_notice(message); }, nullptr);
 }
 
 /// Whether the binary form of a type is its text.
@@ -117,16 +130,6 @@ class NotedConnect : public pqxx::connect_direct {
 };
 using Library6 = pqxx::basic_connection_base<NotedConnect>;
 
-class Notices : public pqxx::errorhandler {
- public:
-  explicit Notices(pqxx::connection_base& connection) : errorhandler(connection) {}
-
-  bool operator()(const char message[]) noexcept override {
-    log_notice(message);
-    return false;
-  }
-};
-
 #endif
 
 struct ResultDeleter {
@@ -151,7 +154,7 @@ class Connection::Library {
       : handle(open_handle(url)),
         connection(pqxx::connection::seize_raw_connection(handle)),
         direct(connection) {
-    connection.set_notice_handler([](pqxx::zview message) { log_notice(message); });
+    log_notices(handle);
   }
 
   void prepare(const std::string& name, const std::string& sql) { connection.prepare(name, sql); }
@@ -166,7 +169,11 @@ class Connection::Library {
         parameters.append(pqxx::binary_cast(value.binary));
       }
     }
+#ifdef SKUA_PQXX_HAS_PREPPED
     return direct.exec(pqxx::prepped{name}, parameters);
+#else
+    return direct.exec_prepared(name, parameters);
+#endif
   }
 
   PGconn* handle;
@@ -180,7 +187,8 @@ class Connection::Library {
 class Connection::Library {
  public:
   explicit Library(const std::string& url)
-      : connection(url), handle(NotedConnect::newest), notices(connection), direct(connection) {
+      : connection(url), handle(NotedConnect::newest), direct(connection) {
+    log_notices(handle);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     connection.inhibit_reactivation(true);
@@ -214,7 +222,6 @@ class Connection::Library {
 
   Library6 connection;
   PGconn* handle;
-  Notices notices;
   // Our code manages transactions, not libpqxx, so one object serves all statements.
   pqxx::nontransaction direct;
 };
@@ -239,7 +246,7 @@ pqxx::result Connection::run(const std::string& sql) {
 }
 
 pqxx::result Connection::run_single(const std::string& sql) {
-#if PQXX_VERSION_MAJOR >= 7
+#ifdef SKUA_PQXX_HAS_PREPPED
   return library_->direct.exec(sql, pqxx::params{});
 #else
   return library_->direct.exec_params(sql);
@@ -375,3 +382,5 @@ std::uint64_t receive_rows(PGconn* handle, const std::string& sql,
 }
 
 }  // namespace skua::postgres
+
+#undef SKUA_PQXX_HAS_PREPPED

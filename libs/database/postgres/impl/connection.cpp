@@ -59,7 +59,7 @@ void check_types(PGconn* handle, const std::string& name,
   const std::unique_ptr<PGresult, decltype(&PQclear)> described(
       PQdescribePrepared(handle, name.c_str()), &PQclear);
   if (described == nullptr || PQresultStatus(described.get()) != PGRES_COMMAND_OK) {
-    throw pqxx::broken_connection(PQerrorMessage(handle));
+    throw_sql_error(one_line(PQerrorMessage(handle)), "");
   }
   const auto count = static_cast<std::size_t>(PQnparams(described.get()));
   if (count != values.size()) {
@@ -111,7 +111,7 @@ PGconn* open_handle(const std::string& url) {
   if (PQstatus(handle) != CONNECTION_OK) {
     const std::string message = PQerrorMessage(handle);
     PQfinish(handle);
-    throw pqxx::broken_connection(message);
+    throw_sql_error(one_line(message), "");
   }
   return handle;
 }

@@ -1,4 +1,4 @@
-# Sourced by the tests of this folder and by scripts/release: bare Debian systems in folders, made by mmdebstrap.
+# Sourced by the tests of this folder and by scripts/release: bare Debian and Ubuntu systems in folders, made by mmdebstrap.
 #
 # The programs of a root share the network of this machine and have their own processes. Nothing of them outlives the
 # command that started them.
@@ -14,13 +14,23 @@ close_roots() {
   if ((${keep:-0})); then note "kept: $roots"; else rm -rf --one-file-system -- "$roots"; fi
 }
 
-# make_root NAME SUITE [PACKAGE...]: a minimal Debian with some packages and the lists of apt.
+# The keys of Ubuntu's packages. Debian 12 has no package of them.
+ubuntu_keyring() { echo "${SKUA_UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}"; }
+
+# make_root NAME SUITE [PACKAGE...]: a minimal system of Debian, or of Ubuntu (noble), with some packages and the lists of apt.
 make_root() {
-  local name=$1 suite=$2 packages
+  local name=$1 suite=$2 packages mirror=${SKUA_DEBIAN_MIRROR:-}
+  local -a options=()
   shift 2
+  if [[ $suite == noble ]]; then
+    # The smallest Ubuntu has no apt.
+    set -- apt "$@"
+    mirror=${SKUA_UBUNTU_MIRROR:-}
+    options=(--components=main,universe "--keyring=$(ubuntu_keyring)")
+  fi
   packages=$(IFS=, && echo "ca-certificates,$*")
-  mmdebstrap --quiet --variant=minbase --include="${packages%,}" --skip=cleanup/apt "$suite" "$roots/$name" \
-    ${SKUA_DEBIAN_MIRROR:+"$SKUA_DEBIAN_MIRROR"} || die "mmdebstrap failed for $suite"
+  mmdebstrap --quiet --variant=minbase "${options[@]}" --include="${packages%,}" --skip=cleanup/apt "$suite" \
+    "$roots/$name" ${mirror:+"$mirror"} || die "mmdebstrap failed for $suite"
   if [[ -e /etc/resolv.conf ]]; then cp -L /etc/resolv.conf "$roots/$name/etc/resolv.conf"; fi
   # No package may start a service in a folder.
   printf '#!/bin/sh\nexit 101\n' >"$roots/$name/usr/sbin/policy-rc.d"

@@ -62,7 +62,7 @@ REVOKE EXECUTE ON FUNCTION skua.grant_writer() FROM PUBLIC;
 CREATE OR REPLACE FUNCTION skua.grant_projection() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT pg_has_role('skua_projection', 'MEMBER') THEN
+  IF NOT skua.may_act_as_projection() THEN
     BEGIN
       EXECUTE format('GRANT skua_projection TO %I', current_user);
     EXCEPTION WHEN insufficient_privilege THEN

@@ -127,6 +127,13 @@ $$;
 COMMENT ON FUNCTION skua.declare_own_projection(text, text, text, boolean) IS 'Creates the view of a projection that a user added. It has no rows before the first build. A view of tables that a consumer has (is_used) stays as it is.';
 REVOKE EXECUTE ON FUNCTION skua.declare_own_projection(text, text, text, boolean) FROM PUBLIC;
 
+-- From PostgreSQL 16 on, a role that may create roles is a member of those that it created, but without the right to act as them.
+CREATE OR REPLACE FUNCTION skua.may_act_as_projection() RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT pg_has_role('skua_projection', CASE WHEN current_setting('server_version_num')::int4 >= 160000 THEN 'SET' ELSE 'MEMBER' END)
+$$;
+COMMENT ON FUNCTION skua.may_act_as_projection() IS 'True if this role may give functions to the role skua_projection, as the builder of projections does.';
+
 CREATE OR REPLACE FUNCTION skua.require_projection_role() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -134,7 +141,7 @@ BEGIN
     RAISE EXCEPTION 'the role skua_projection does not exist: a superuser runs CREATE ROLE skua_projection NOLOGIN; GRANT skua_projection TO %; then run SELECT skua.grant_projection() here',
       quote_ident(current_user) USING ERRCODE = 'undefined_object';
   END IF;
-  IF NOT pg_has_role('skua_projection', 'MEMBER') THEN
+  IF NOT skua.may_act_as_projection() THEN
     RAISE EXCEPTION '% is not a member of skua_projection: a superuser runs GRANT skua_projection TO %',
       quote_ident(current_user), quote_ident(current_user) USING ERRCODE = 'insufficient_privilege';
   END IF;

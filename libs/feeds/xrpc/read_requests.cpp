@@ -28,10 +28,12 @@ void prepare_reader(postgres::Session& session, std::chrono::milliseconds statem
                   "SET plan_cache_mode = force_custom_plan; RESET enable_seqscan; "
                   "RESET enable_hashjoin; RESET enable_mergejoin",
                   statement_time.count()));
-  const auto is_member = session.run(
-      "SELECT coalesce((SELECT pg_has_role(r.oid, 'MEMBER') FROM pg_roles AS r WHERE r.rolname = "
-      "'skua_reader'), false)");
-  if (is_member.boolean(0, 0)) session.run("SET ROLE skua_reader");
+  // From PostgreSQL 16 on, a member may lack the right to act as the role.
+  const auto may_act = session.run(
+      "SELECT coalesce((SELECT pg_has_role(r.oid, CASE WHEN "
+      "current_setting('server_version_num')::int4 >= 160000 THEN 'SET' ELSE 'MEMBER' END) FROM "
+      "pg_roles AS r WHERE r.rolname = 'skua_reader'), false)");
+  if (may_act.boolean(0, 0)) session.run("SET ROLE skua_reader");
 }
 
 using std::chrono::milliseconds;

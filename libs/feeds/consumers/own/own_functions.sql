@@ -14,8 +14,9 @@ SELECT nextval(pg_get_serial_sequence('skua.consumers', 'id'))::int4;
 
 -- name: own_faults
 -- Returns the reasons to refuse the statement of the function projections.$1, whose body PostgreSQL has parsed. The parsed body
--- names each function, also those of operators, casts and aggregates. $2: random() is allowed. $3: the views of built-in
--- projections. A projection must not read rows of a projection, also not through views of others: ADR 14.
+-- names each function, also those of operators, casts and aggregates. From PostgreSQL 16 on a subquery has a relid, too, which is
+-- 0. $2: random() is allowed. $3: the views of built-in projections. A projection must not read rows of a projection, also not
+-- through views of others: ADR 14.
 WITH RECURSIVE body AS (
   SELECT p.prosqlbody::text AS tree
   FROM pg_proc AS p
@@ -24,7 +25,7 @@ WITH RECURSIVE body AS (
 read AS (
   SELECT DISTINCT (m.found)[1]::oid AS id
   FROM body AS b
-  CROSS JOIN LATERAL regexp_matches(b.tree, ':relid ([0-9]+)', 'g') AS m(found)
+  CROSS JOIN LATERAL regexp_matches(b.tree, ':relid ([1-9][0-9]*)', 'g') AS m(found)
 ),
 through AS (
   SELECT r.id AS origin, r.id
@@ -85,7 +86,7 @@ WITH body AS (
 )
 SELECT format('it reads %s: a sum reads the rows of one table only', (m.found)[1]::oid::regclass)
 FROM body AS b
-CROSS JOIN LATERAL regexp_matches(b.tree, ':relid ([0-9]+)', 'g') AS m(found)
+CROSS JOIN LATERAL regexp_matches(b.tree, ':relid ([1-9][0-9]*)', 'g') AS m(found)
 WHERE (m.found)[1]::oid <> $2::text::regclass
 UNION ALL
 SELECT format('it calls %s: a sum has count and sum', (m.found)[1]::oid::regprocedure)

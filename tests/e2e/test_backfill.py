@@ -87,7 +87,7 @@ class Finding(Backfill):
         self.check(database, {did: repo for did, repo in self.repositories(network).items() if did in there})
 
     def test_those_that_use_a_collection(self):
-        network = self.network(accounts=60, records=100)
+        network = self.network(accounts=60, records=300)
         database = self.database()
         nsid = "app.bsky.graph.follow"
         self.run_at(database, network, "backfill", "--collection", nsid)

@@ -226,7 +226,7 @@ class NodeConsumers(Backfill):
         server = self.serve(ask)
         move = self.move(ask, "n1")
         wait_for("the consumers", lambda: move.says("waits until") and move.says("has the changes of the node n0"), alive=[move])
-        self.reach(network, runs, 100)
+        self.reach(network, runs, 200)
         server.wait(60)
         server = self.serve(ask)
         moved = f"bsky.account_group(did) between {groups[len(groups) // 2]} and 31"

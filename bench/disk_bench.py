@@ -11,7 +11,7 @@ without rows. Then it builds all projections and prints the same for their table
   --program    another skua, to compare (default: that of the release build)
   --events     a set of its own: so many operations of a simulated network
   --records    a set of its own: simulated repositories with so many records, 500 each. All their subjects are in the set
-  --bootstrap  load the repositories of a folder with `skua backfill --bootstrap`
+  --bootstrap  load the repositories with `skua backfill --bootstrap`; for sets of one folder
   --cache      the folder that keeps captures and repositories for the next run (default: build/bench; with --quick none)
 
 Example: bench/disk_bench.py --records 300000 --bootstrap
@@ -156,6 +156,8 @@ def main():
     server = Server(options.quick)
     try:
         for name, cars, captures in sets(options, server):
+            if options.bootstrap and len(cars) > 1:
+                raise SystemExit("--bootstrap needs an empty database, so it loads one folder only: name it with --cars, or use --records")
             db = server.create(name)
             load(options.program, db.url, cars, captures, *(["--bootstrap"] if options.bootstrap else []))
             db.run("vacuum")
